@@ -17,7 +17,8 @@ Generated code: the algorithms of the core traced once for one mechanism in one 
 
 `expressions` names types, `source` holds what a trace needs to know of a mechanism, `gathering`
 fills it in, `clusters` finds what loops tie together; `tree`, `newton_euler`, `loops`, `passive`,
-`elimination`, `forward`, `inverse` and `manifold` are the algorithms over CasADi's SX matrices;
+`pair_forces`, `tendons`, `wrapping`, `elimination`, `forward`, `inverse` and `manifold` are the
+algorithms over CasADi's SX matrices;
 `traces`, `run_traces` and `slope_traces` turn them into functions with named inputs and outputs;
 `slope_columns`, `slope_pairs` and `slope_tables` are the numbers of analytic derivatives;
 `printer` writes such a function as C, `c_text` adds its driver, `compiler` compiles it, `cache`

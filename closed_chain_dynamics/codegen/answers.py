@@ -40,7 +40,7 @@ __all__ = ['Answers', 'GeneratedCodeWarning']
 
 T = TypeVar('T')
 CHANGED = 'the structure has changed since this was compiled'
-REFUSED = 'a pivot of the generated code fails, or the state is refused'
+REFUSED = 'a pivot or a path of the generated code fails, or the state is refused'
 
 
 class GeneratedCodeWarning(RuntimeWarning):

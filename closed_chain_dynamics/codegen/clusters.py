@@ -12,17 +12,24 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Clusters: sets of joints that loops and couplings tie together, from the root outwards."""
+"""
+Clusters: sets of joints that loops, couplings and the mass of tendons tie together.
+
+They come from the root outwards.
+"""
+
+from collections.abc import Iterable
 
 from closed_chain_dynamics.codegen.source import (
     SourceBody,
     SourceCluster,
     SourceCoupling,
     SourceLoop,
+    SourceSpring,
 )
 from closed_chain_dynamics.description.elements import LoopType
 
-__all__ = ['common_ancestor', 'find_clusters', 'path']
+__all__ = ['common_ancestor', 'find_clusters', 'path', 'path_signs']
 
 
 def common_ancestor(bodies: tuple[SourceBody, ...], a: int, b: int) -> int:
@@ -44,22 +51,47 @@ def path(bodies: tuple[SourceBody, ...], a: int, top: int) -> list[int]:
     return found
 
 
-def _coupled_bodies(bodies: tuple[SourceBody, ...], coupling: SourceCoupling) -> list[int]:
-    """Return the bodies that a coupling ties together: its joints and those between them."""
-    owner = {j: i for i, body in enumerate(bodies) for j in range(body.iv, body.iv + body.nv)}
-    ends = [owner[dof] for dof, _, _ in coupling.terms]
+def path_signs(bodies: tuple[SourceBody, ...], one: int, two: int) -> dict[int, float]:
+    """Return +1 for velocities on the way to body two, -1 on the way to body one."""
+    top = common_ancestor(bodies, one, two)
+    signs = {}
+    for end, sign in ((one, -1.0), (two, 1.0)):
+        for b in path(bodies, end, top):
+            body = bodies[b]
+            signs.update(dict.fromkeys(range(body.iv, body.iv + body.nv), sign))
+    return signs
+
+
+def _bodies_between(bodies: tuple[SourceBody, ...], ends: list[int], moved: bool) -> list[int]:
+    """Return the bodies between some and their common ancestor; it, too, if it is `moved`."""
     top = ends[0]
     for end in ends:
         top = common_ancestor(bodies, top, end)
-    if top in ends:
+    if moved and top in ends:
         top = bodies[top].parent
     return [body for end in ends for body in path(bodies, end, top)]
+
+
+def _tied_bodies(
+    bodies: tuple[SourceBody, ...], laws: Iterable[SourceCoupling | SourceSpring]
+) -> list[list[int]]:
+    """Return the bodies that each law ties together: its joints and those between them."""
+    owner = {j: i for i, body in enumerate(bodies) for j in range(body.iv, body.iv + body.nv)}
+    tied = []
+    for law in laws:
+        if isinstance(law, SourceSpring) and law.path:
+            tied.append(_bodies_between(bodies, [point.body for point in law.path], False))
+        else:
+            ends = [owner[term[0]] for term in law.terms]
+            tied.append(_bodies_between(bodies, ends, True))
+    return tied
 
 
 def find_clusters(
     bodies: tuple[SourceBody, ...],
     loops: tuple[SourceLoop, ...],
     couplings: tuple[SourceCoupling, ...],
+    springs: tuple[SourceSpring, ...],
     dependent: set[int],
 ) -> tuple[SourceCluster, ...]:
     """Return sets of joints that share loops, those nearer to the root first."""
@@ -82,8 +114,10 @@ def find_clusters(
         if loop.kind is LoopType.FREE:  # no row: it ties nothing
             tied[-1] = []
         tie(tied[-1])
-    coupled = [_coupled_bodies(bodies, coupling) for coupling in couplings]
-    for together in coupled:
+    coupled = _tied_bodies(bodies, couplings)
+    heavy = [k for k, spring in enumerate(springs) if spring.armature]
+    carried = dict(zip(heavy, _tied_bodies(bodies, (springs[k] for k in heavy))))
+    for together in (*coupled, *carried.values()):
         tie(together)
     clusters = []
     for lead in sorted({first(b) for b in range(1, len(bodies))}):
@@ -98,6 +132,7 @@ def find_clusters(
                 tuple(j for j in dofs if j not in dependent),
                 tuple(k for k, each in enumerate(tied) if each and first(each[0]) == lead),
                 tuple(k for k, each in enumerate(coupled) if first(each[0]) == lead),
+                tuple(k for k, each in carried.items() if each and first(each[0]) == lead),
             )
         )
     return tuple(clusters)

@@ -336,6 +336,7 @@ static void differentiate(const double *restrict x, double *restrict y) {
       w->F[terms[t]][terms[t]] -= w->lambda[coupling_row[e]] * coupling[4 * t + 3];
   for (int k = 0; k < BY_Q; ++k) w->F[by_q_row[k]][by_q_column[k]] -= *slope++;
   for (int k = 0; k < BY_V; ++k) w->F[by_v_row[k]][NV + by_v_column[k]] -= *slope++;
+  for (int k = 0; k < BY_A; ++k) w->M[by_a_row[k]][by_a_column[k]] -= *slope++;
   for (int k = 0; k < NA; ++k)
     if (tree_motor[k] >= 0) w->F[tree_motor[k]][2 * NV + k] -= 1.0;
   if (solve(w, out)) y[NV * WIDE] = 1.0;

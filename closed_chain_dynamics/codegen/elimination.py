@@ -26,8 +26,9 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from closed_chain_dynamics.codegen.clusters import path_signs
 from closed_chain_dynamics.codegen.expressions import SX
-from closed_chain_dynamics.codegen.loops import ConstraintRow, cluster_rows, path_signs
+from closed_chain_dynamics.codegen.loops import ConstraintRow, cluster_rows
 from closed_chain_dynamics.codegen.source import Source, SourceCluster
 from closed_chain_dynamics.codegen.tree import TracedFrames, TracedMotion, place
 from closed_chain_dynamics.errors import SingularityError
@@ -242,7 +243,8 @@ def _loops_of(source: Source, cluster: SourceCluster) -> dict[int, int]:
     """Return for every velocity of a cluster how many of its loops it moves."""
     count: dict[int, int] = {}
     for k in cluster.loops:
-        for j in path_signs(source, source.loops[k]):
+        loop = source.loops[k]
+        for j in path_signs(source.bodies, loop.body_1, loop.body_2):
             count[j] = count.get(j, 0) + 1
     return count
 

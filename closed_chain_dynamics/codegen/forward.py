@@ -30,6 +30,7 @@ from closed_chain_dynamics.codegen.loops import flip_margins
 from closed_chain_dynamics.codegen.newton_euler import newton_euler
 from closed_chain_dynamics.codegen.passive import add_motors, add_passive, has_rotor
 from closed_chain_dynamics.codegen.source import Source, SourceCluster, SourceLoop
+from closed_chain_dynamics.codegen.tendons import add_tendon_inertia, path_margins
 from closed_chain_dynamics.codegen.tree import (
     TracedFrames,
     TracedMotion,
@@ -109,7 +110,7 @@ def forward_dynamics(source: Source, q: SX, v: SX, tau_A: SX) -> Answer:
     inertias = [ca.SX(6, 6)] + [
         ca.densify(rigid_inertia(source, frames, i)) for i in range(1, len(source.bodies))
     ]
-    margins = list(solved.margins)
+    margins = solved.margins + path_margins(source, frames)
     folded = [
         _Folded(source, cluster, frames, solved, tau, forces, inertias, margins)
         for cluster in reversed(source.clusters)
@@ -198,6 +199,8 @@ class _Folded:
             forces[body.parent] = forces[body.parent] + forces[i]
         for k in self.cluster.loops:
             add_loop_rotors(source, source.loops[k], self.frames, M)
+        for k in self.cluster.tendons:
+            add_tendon_inertia(source, source.springs[k], self.frames, M)
         return U, M, force
 
     def _project(

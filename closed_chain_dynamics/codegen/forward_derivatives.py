@@ -41,6 +41,7 @@ from closed_chain_dynamics.description.elements import JointType
 from closed_chain_dynamics.dynamics.actuation import actuator_vector
 from closed_chain_dynamics.dynamics.forward import forward_dynamics
 from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
+from closed_chain_dynamics.errors import StateError
 from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['Derivatives', 'derivatives', 'linearise']
@@ -145,7 +146,13 @@ def derivatives(robot: Mechanism, q: ArrayLike, v: ArrayLike, tau: Any = None) -
     # there are no pivots yet, or those of another pose fail here
     kept = _traced[robot] = _Traced(robot.changes, gather(robot, pose), {})
     found = _differentiate(kept, pose, rate, torques, a)
-    assert found is not None  # the pivots were chosen here
+    if found is None:  # the pivots were chosen here: it is a path
+        raise StateError(
+            'a path touches a shape from within, with one end almost on it: the point is not '
+            'found closely enough for derivatives',
+            where=robot.name,
+            repair='Take another pose, or move the end of the path away from the shape.',
+        )
     return found
 
 

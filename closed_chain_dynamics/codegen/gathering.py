@@ -36,9 +36,10 @@ from closed_chain_dynamics.codegen.source import (
     SourceLaw,
     SourceLoop,
     SourceSpring,
+    SourceWaypoint,
     Watched,
 )
-from closed_chain_dynamics.description.elements import JointType, LoopType
+from closed_chain_dynamics.description.elements import JointType, LoopType, Waypoint
 from closed_chain_dynamics.dynamics.constraints import actuator_rows, row_units
 from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
 from closed_chain_dynamics.errors import SingularityError, StructureError
@@ -61,7 +62,6 @@ def gather(robot: Mechanism, q: Array, *, contacts: bool = False) -> Source:
     if not contacts:
         _refuse_contacts(robot)
     _refuse_what_is_held(robot)
-    _refuse_tendons(robot)
     c = coordinates(robot, q)
     if c.lost_rank:
         raise SingularityError(
@@ -94,6 +94,11 @@ def gather(robot: Mechanism, q: Array, *, contacts: bool = False) -> Source:
     dependent = {names.index(name) for name in c.dependent}
     units = row_units(robot)
     loop_names = [loop.name for loop in loops]
+    all_springs = (
+        _spring(robot, *each, loop_names)
+        for each in zip(description.springs, robot.structure.springs)
+    )
+    springs = tuple(spring for spring in all_springs if spring is not None)
     motors = tuple(
         _motor(robot, name, record, loops)
         for name, record in zip(robot.actuator_names, robot.structure.actuators)
@@ -107,16 +112,9 @@ def gather(robot: Mechanism, q: Array, *, contacts: bool = False) -> Source:
         dict(links),
         loops,
         couplings,
-        tuple(
-            spring
-            for spring in (
-                _spring(robot, *each, loop_names)
-                for each in zip(description.springs, robot.structure.springs)
-            )
-            if spring is not None
-        ),
+        springs,
         motors,
-        find_clusters(bodies, loops, couplings, dependent),
+        find_clusters(bodies, loops, couplings, springs, dependent),
         len(c.J_C),
         tuple(j for j in range(robot.nv) if j not in dependent),
         tuple(names),
@@ -148,17 +146,6 @@ def _refuse_what_is_held(robot: Mechanism) -> None:
             where=robot.name,
             repair='Compile the mechanism as it was loaded.',
         )
-
-
-def _refuse_tendons(robot: Mechanism) -> None:
-    for spring in robot.description.springs:
-        if spring.type == 'path' or spring.armature:
-            what = 'an armature' if spring.armature else 'a path'
-            raise StructureError(
-                f'spring {spring.name!r} has {what}, for which there is no straight-line code',
-                where=robot.name,
-                repair='Use the generic functions.',
-            )
 
 
 def _watched(robot: Mechanism, loop_names: list[str]) -> tuple[Watched, ...]:
@@ -287,14 +274,40 @@ def _spring(
             body, R, p = robot.link_frame(link)
             ends.append((body, p + R @ np.asarray(xyz, dtype=float)))
         return SourceSpring(*law, ends=(ends[0], ends[1]), name=spring.name)
-    if spring.terms:
+    if spring.type in ('tendon', 'path'):
         terms = [(*_places(robot, each.joint), each.coefficients[0]) for each in spring.terms]
-        return SourceSpring(*law, terms=tuple(terms), name=spring.name, slack=spring.slack)
+        return SourceSpring(
+            *law,
+            terms=tuple(terms),
+            path=tuple(_waypoint(robot, point) for point in spring.path),
+            name=spring.name,
+            slack=spring.slack,
+            armature=spring.armature,
+        )
     if spring.joint in robot.joint_names:
         return SourceSpring(*law, joint=_places(robot, spring.joint), name=spring.name)
     if spring.joint in loop_names:
         return SourceSpring(*law, loop=loop_names.index(spring.joint), name=spring.name)
     return None  # its loop is open
+
+
+def _waypoint(robot: Mechanism, point: Waypoint) -> SourceWaypoint:
+    body, R, p = robot.link_frame(point.link)
+    side = None
+    if point.side is not None:
+        link, xyz = point.side
+        other, R_side, p_side = robot.link_frame(link)
+        side = other, p_side + R_side @ np.asarray(xyz, dtype=float)
+    return SourceWaypoint(
+        body,
+        p + R @ np.asarray(point.origin.xyz, dtype=float),
+        _snap(R @ point.origin.rotation),
+        point.shape,
+        point.radius,
+        side,
+        point.begins,
+        1.0 / point.divisor,
+    )
 
 
 def _motor(robot: Mechanism, name: str, record: Any, loops: tuple[SourceLoop, ...]) -> Motor:

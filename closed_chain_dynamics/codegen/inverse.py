@@ -46,6 +46,7 @@ from closed_chain_dynamics.codegen.loops import ConstraintRow
 from closed_chain_dynamics.codegen.newton_euler import newton_euler
 from closed_chain_dynamics.codegen.passive import add_passive
 from closed_chain_dynamics.codegen.source import Source, SourceCluster
+from closed_chain_dynamics.codegen.tendons import path_margins
 from closed_chain_dynamics.codegen.tree import TracedFrames, motion, place
 from closed_chain_dynamics.description.elements import LoopType
 
@@ -100,7 +101,7 @@ def sought_torques(
     """Return the torques; in clusters that are `sparse` by way of a theta_G with a sparse H."""
     chosen = with_sparse_choice(source, list(sparse)) if any(sparse) else source
     solved = solve_constraints(chosen, frames, q)
-    margins = list(solved.margins)
+    margins = solved.margins + path_margins(source, frames)
     tau = project(chosen, solved, tau_O)
     torques: dict[int, SX] = {}
     left: dict[int, SX] = {}

@@ -16,8 +16,9 @@
 
 import casadi as ca
 
+from closed_chain_dynamics.codegen.clusters import path_signs
 from closed_chain_dynamics.codegen.expressions import SX
-from closed_chain_dynamics.codegen.loops import path_signs, place_loop, seen_from_1
+from closed_chain_dynamics.codegen.loops import place_loop, seen_from_1
 from closed_chain_dynamics.codegen.source import Source, SourceLoop
 from closed_chain_dynamics.codegen.tree import TracedFrames, TracedMotion
 from closed_chain_dynamics.description.elements import LoopType
@@ -70,9 +71,8 @@ def loop_jacobian(
     source: Source, loop: SourceLoop, frames: TracedFrames, covector: SX
 ) -> dict[int, SX]:
     """Return the rate of a coordinate of a loop joint by velocity of the tree."""
-    return {
-        j: sign * ca.dot(covector, frames.S[j]) for j, sign in path_signs(source, loop).items()
-    }
+    signs = path_signs(source.bodies, loop.body_1, loop.body_2)
+    return {j: sign * ca.dot(covector, frames.S[j]) for j, sign in signs.items()}
 
 
 def coordinate_acceleration(

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from closed_chain_dynamics.codegen.clusters import common_ancestor, path
+from closed_chain_dynamics.codegen.clusters import path_signs
 from closed_chain_dynamics.codegen.expressions import SX
 from closed_chain_dynamics.codegen.source import Source, SourceCoupling, SourceLoop
 from closed_chain_dynamics.codegen.tree import (
@@ -39,7 +39,6 @@ __all__ = [
     'cluster_rows',
     'flip_margins',
     'loop_rows',
-    'path_signs',
     'place_loop',
     'seen_from_1',
 ]
@@ -105,17 +104,6 @@ def place_loop(loop: SourceLoop, frames: TracedFrames) -> LoopFrames:
     )
 
 
-def path_signs(source: Source, loop: SourceLoop) -> dict[int, float]:
-    """Return +1 for velocities on the way to body 2, -1 on the way to body 1."""
-    top = common_ancestor(source.bodies, loop.body_1, loop.body_2)
-    signs = {}
-    for end, sign in ((loop.body_1, -1.0), (loop.body_2, 1.0)):
-        for b in path(source.bodies, end, top):
-            body = source.bodies[b]
-            signs.update(dict.fromkeys(range(body.iv, body.iv + body.nv), sign))
-    return signs
-
-
 def seen_from_1(V_1: SX, A_1: SX, V_2: SX, A_2: SX, p: SX) -> SX:
     """Return how the point p of body 2 accelerates, seen from body 1."""
     relative = point_velocity(V_2, p) - point_velocity(V_1, p)
@@ -146,7 +134,7 @@ def _slide_rows(
         bias = to_frame @ seen_from_1(V_1, A_1, V_2, A_2, x.p_2)
     columns = {
         j: sign * (to_frame @ point_velocity(frames.S[j], x.p_2))
-        for j, sign in path_signs(source, loop).items()
+        for j, sign in path_signs(source.bodies, loop.body_1, loop.body_2).items()
     }
     return [
         ConstraintRow(
@@ -169,7 +157,7 @@ def _turn_rows(
     as_in_core: bool,
 ) -> list[ConstraintRow]:
     covectors, errors, rests = [], [], []  # a row's bias is its covector times alpha, and a rest
-    signs = path_signs(source, loop)
+    signs = path_signs(source.bodies, loop.body_1, loop.body_2)
     for products in HELD_TURNS.get(loop.kind, ()):
         covector, error, rest = ca.SX.zeros(3), ca.SX(0), ca.SX(0)
         for factor, k, m in products:

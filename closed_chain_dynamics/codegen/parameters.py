@@ -28,8 +28,8 @@ import casadi as ca
 import numpy as np
 
 from closed_chain_dynamics.codegen.expressions import SX
-from closed_chain_dynamics.codegen.source import Source, SourceBody
-from closed_chain_dynamics.description.elements import JointType, Link
+from closed_chain_dynamics.codegen.source import Source, SourceBody, SourceWaypoint
+from closed_chain_dynamics.description.elements import JointType, Link, Waypoint
 from closed_chain_dynamics.errors import NameNotFound, StateError
 from closed_chain_dynamics.model.changes import cut_joints
 from closed_chain_dynamics.model.mechanism import Mechanism
@@ -173,8 +173,28 @@ def _lengthened(robot: Mechanism, source: Source, name: str, factor: SX) -> Sour
             a = moved(a) if springs[spring.name].from_link == name else a
             b = moved(b) if springs[spring.name].to_link == name else b
             spring = replace(spring, ends=((one, a), (two, b)))
+        if spring.path:
+            along = springs[spring.name].path
+            spring = replace(
+                spring,
+                path=tuple(
+                    _moved_waypoint(own, point, name, moved)
+                    for own, point in zip(spring.path, along)
+                ),
+            )
         pulls.append(spring)
     return replace(source, bodies=bodies, loops=tuple(ends), springs=tuple(pulls))
+
+
+def _moved_waypoint(
+    own: SourceWaypoint, point: Waypoint, link: str, moved: Callable[[Any], SX]
+) -> SourceWaypoint:
+    """Move what a path leads through or around, where it sits on a link."""
+    if point.link == link:
+        own = replace(own, p=moved(own.p))
+    if own.side is not None and point.side is not None and point.side[0] == link:
+        own = replace(own, side=(own.side[0], moved(own.side[1])))
+    return own
 
 
 def _spring(robot: Mechanism, source: Source, name: str, p: SX, kind: str) -> tuple[Source, float]:

@@ -22,7 +22,9 @@ import casadi as ca
 
 from closed_chain_dynamics.codegen.expressions import SX
 from closed_chain_dynamics.codegen.loop_joints import coordinate_acceleration, loop_coordinates
+from closed_chain_dynamics.codegen.pair_forces import pull, push_apart, stretch
 from closed_chain_dynamics.codegen.source import Source, SourceLaw, SourceSpring
+from closed_chain_dynamics.codegen.tendons import carry_tendon, path_length, pull_path
 from closed_chain_dynamics.codegen.tree import TracedFrames, TracedMotion, point_velocity
 from closed_chain_dynamics.kernels.pair_forces import NO_LENGTH
 from closed_chain_dynamics.kernels.passive import FRICTION_SPEED
@@ -93,18 +95,6 @@ def has_rotor(law: SourceLaw) -> bool:
     return _is_there(law.armature)
 
 
-def _push(forces: list[SX], one: int, two: int, wrench: SX) -> None:
-    """Put a wrench on body two and its opposite on body one."""
-    forces[two] = forces[two] - wrench
-    forces[one] = forces[one] + wrench
-
-
-def _stretch(spring: SourceSpring, position: SX) -> SX:
-    """Return how far a spring is from where it rests: nowhere within its slack."""
-    x = position - spring.rest
-    return ca.fmax(x - spring.slack, ca.fmin(x, 0)) if spring.slack else x
-
-
 def _turn(spring: SourceSpring, q: SX) -> SX:
     """Return the rotation vector of a ball joint from where its spring rests, child's axes."""
     assert spring.ball is not None
@@ -136,8 +126,8 @@ def add_passive(
     """
     Add passive forces: those of tree joints to tau, the others to the bodies' forces.
 
-    Rotors of loop joints take what they need for the motion. Returns the power that damping and
-    friction take.
+    Rotors of loop joints and masses on tendons take what they need for the motion. Returns the
+    power that damping and friction take.
     """
     dissipation = ca.SX(0)
     for body in source.bodies[1:]:
@@ -164,7 +154,7 @@ def add_passive(
             if has_rotor(law):
                 change = coordinate_acceleration(loop, frames, moving, covector)
                 force = force - law.armature * change
-            _push(forces, loop.body_1, loop.body_2, covector * force)
+            push_apart(forces, loop.body_1, loop.body_2, covector * force)
     for spring in source.springs:
         if spring.joint is not None:
             j, iq = spring.joint
@@ -172,8 +162,7 @@ def add_passive(
             dissipation = dissipation + spring.damping * v[j] ** 2
         elif spring.terms:
             rate = sum(c * v[j] for j, _, c in spring.terms)
-            pulled = spring.stiffness * _stretch(spring, spring.length(q))
-            force = -pulled - spring.damping * rate
+            force = pull(spring, spring.length(q), rate)
             for j, _, c in spring.terms:
                 tau[j] = tau[j] + c * force
             dissipation = dissipation + spring.damping * rate**2
@@ -191,9 +180,13 @@ def add_passive(
             rate = ca.dot(unit, slip)
             force = -spring.stiffness * (length - spring.rest) - spring.damping * rate
             force = ca.if_else(length < NO_LENGTH, 0, force) * unit
-            _push(forces, one, two, ca.vertcat(force, ca.cross(b, force)))
+            push_apart(forces, one, two, ca.vertcat(force, ca.cross(b, force)))
             lost = spring.damping * rate**2
             dissipation = dissipation + ca.if_else(length < NO_LENGTH, 0, lost)
+        elif spring.path:
+            dissipation = dissipation + pull_path(spring, frames, moving, forces)
+        if spring.armature:
+            carry_tendon(source, spring, frames, moving, forces)
     return dissipation
 
 
@@ -211,16 +204,17 @@ def passive_energy(source: Source, frames: TracedFrames, q: SX) -> SX:
             energy = energy + 0.5 * spring.stiffness * ca.sumsqr(_turn(spring, q))
             continue
         if spring.joint is not None:
-            stretch = q[spring.joint[1]] - spring.rest
+            length = q[spring.joint[1]]
         elif spring.terms:
-            stretch = _stretch(spring, spring.length(q))
+            length = spring.length(q)
         elif spring.loop is not None:
-            position = loop_coordinates(source.loops[spring.loop], frames)[1]
-            stretch = position - spring.rest
+            length = loop_coordinates(source.loops[spring.loop], frames)[1]
+        elif spring.path:
+            length = path_length(spring, frames)
         else:
             a, b = _ends(frames, spring)
-            stretch = ca.sqrt(ca.sumsqr(b - a)) - spring.rest
-        energy = energy + 0.5 * spring.stiffness * stretch**2
+            length = ca.sqrt(ca.sumsqr(b - a))
+        energy = energy + 0.5 * spring.stiffness * stretch(spring, length) ** 2
     return energy
 
 
@@ -246,7 +240,7 @@ def add_motors(
         elif motor.loop is not None:
             loop = source.loops[motor.loop[0]]
             covector = loop_coordinates(loop, frames)[0][motor.loop[1]]
-            _push(forces, loop.body_1, loop.body_2, covector * tau_A[k])
+            push_apart(forces, loop.body_1, loop.body_2, covector * tau_A[k])
             relative = moving.V[loop.body_2] - moving.V[loop.body_1]
             power = power + tau_A[k] * ca.dot(covector, relative)
     return power

@@ -32,6 +32,7 @@ from closed_chain_dynamics.codegen.loops import flip_margins
 from closed_chain_dynamics.codegen.manifold import integrate
 from closed_chain_dynamics.codegen.passive import passive_energy
 from closed_chain_dynamics.codegen.source import Source, counted_loops
+from closed_chain_dynamics.codegen.tendons import tendon_energy
 from closed_chain_dynamics.codegen.tree import motion, place, point_velocity
 
 __all__ = ['RUN_TRACES']
@@ -135,6 +136,9 @@ def _look(source: Source) -> tuple[Symbols, Symbols]:
         relative = moving.V[loop.body_2] - moving.V[loop.body_1]
         for law, covector in zip(loop.laws, loop_coordinates(loop, frames)[0]):
             kinetic = kinetic + 0.5 * law.armature * ca.dot(covector, relative) ** 2
+    for spring in source.springs:
+        if spring.armature:
+            kinetic = kinetic + tendon_energy(source, spring, frames, moving)
     positions, rates = [], []
     for w in source.watched:
         if w.loop < 0:

@@ -33,7 +33,7 @@ __all__ = ['RUN_EVENT', 'RUN_PIVOT', 'Asked', 'Outcome', 'Runner', 'first_missin
 
 RUN_DONE, RUN_PIVOT, RUN_ROUGH, RUN_OPEN, RUN_EVENT, RUN_NOT_FINITE = range(6)  # as in run.c
 REASONS = {
-    RUN_PIVOT: 'a pivot of the generated code fails in this pose',
+    RUN_PIVOT: 'a pivot or a path of the generated code fails in this pose',
     RUN_ROUGH: 'a step has to be taken in more than 64 parts',
     RUN_OPEN: 'the loops do not close',
     RUN_EVENT: 'a stop is hit or friction turns within the step',

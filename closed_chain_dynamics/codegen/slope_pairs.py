@@ -26,13 +26,14 @@ from dataclasses import dataclass, replace
 import casadi as ca
 import numpy as np
 
+from closed_chain_dynamics.codegen.clusters import path_signs
 from closed_chain_dynamics.codegen.expressions import SX
 from closed_chain_dynamics.codegen.loop_joints import loop_coordinates
-from closed_chain_dynamics.codegen.loops import loop_rows, path_signs
+from closed_chain_dynamics.codegen.loops import loop_rows
 from closed_chain_dynamics.codegen.passive import add_motors, add_passive
-from closed_chain_dynamics.codegen.source import Motor, Source, SourceBody, SourceLoop
+from closed_chain_dynamics.codegen.source import Motor, Source, SourceBody
 from closed_chain_dynamics.codegen.tree import TracedFrames, TracedMotion
-from closed_chain_dynamics.description.elements import JointType, LoopType
+from closed_chain_dynamics.description.elements import JointType
 
 __all__ = ['Pair', 'pairs_of']
 
@@ -89,11 +90,6 @@ def _place(source: Source, n: int) -> int:
     found = source.motors[n].loop
     assert found is not None
     return found[1]
-
-
-def _path(source: Source, one: int, two: int) -> dict[int, float]:
-    still = np.eye(3), np.zeros(3)
-    return path_signs(source, SourceLoop('', LoopType.FREE, one, *still, two, *still, (), 0, 0.0))
 
 
 def _ad(V: SX) -> SX:
@@ -173,7 +169,7 @@ def _pair(
     flat = [x for each in bodies for x in each]
     pushed = ca.vertcat(*(tau[n] for n in motors)) if motors else ca.SX(0, 1)
     wrench, table, arms = function(*flat, frames.gravity, pushed)
-    return Pair(_path(source, *at), loop, wrench, table, motors, arms)
+    return Pair(path_signs(source.bodies, *at), loop, wrench, table, motors, arms)
 
 
 def _wrench(

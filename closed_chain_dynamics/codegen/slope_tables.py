@@ -50,13 +50,13 @@ class Slopes:
         self.columns = slope_columns(source, frames, moving)
         self.pairs = pairs_of(source, frames, moving, self.tau)
         self.rest = self._rest(frames, moving)
-        self.by_q, self.by_v = self._joint_slopes()
+        self.by_q, self.by_v, self.by_a = self._joint_slopes(frames, moving)
 
     def numbers(self) -> tuple[Symbols, Symbols]:
         """Return the trace of all numbers at a state with accelerations a under torques tau."""
         pairs = [ca.vec(x.T) for p in self.pairs for x in (p.wrench, p.rows, p.covectors)]
         couplings = [self._coupling(each) for each in self.source.couplings]
-        entries = [x[i, j] for x in (self.by_q, self.by_v) for i, j in _places(x)]
+        entries = [x[i, j] for x in (self.by_q, self.by_v, self.by_a) for i, j in _places(x)]
         flat = [ca.vec(self.columns.table), *self.rest, *pairs, *couplings, *entries]
         given = {'q': self.q, 'v': self.v, 'tau': self.tau, 'a': self.a}
         return given, {'numbers': ca.densify(ca.vertcat(*flat))}
@@ -80,18 +80,27 @@ class Slopes:
             forces[body.parent] = forces[body.parent] + forces[i]
         return rest
 
-    def _joint_slopes(self) -> tuple[SX, SX]:
-        """Return slopes of the passive forces of tree joints and tendons, sparse (nv, nv)."""
+    def _joint_slopes(self, frames: TracedFrames, moving: TracedMotion) -> tuple[SX, SX, SX]:
+        """
+        Return slopes of the passive forces of tree joints and tendons by q, v, a: sparse (nv, nv).
+
+        A tendon pulls on all its bodies at once, so it is no pair.
+        """
         source = self.source
         alone = tuple(each for each in source.springs if each.ends is None and each.loop is None)
-        tau, zero = [ca.SX(0)] * source.nv, ca.SX.zeros(3)
-        nowhere = TracedFrames(ca.SX.eye(3), zero, zero, [], [], [], [])
+        tau, forces = [ca.SX(0)] * source.nv, [ca.SX.zeros(6)] * len(source.bodies)
         own = replace(source, loops=(), springs=alone)
-        add_passive(own, nowhere, TracedMotion([], []), self.q, self.v, tau, [])
+        add_passive(own, frames, moving, self.q, self.v, tau, forces)
+        for i in range(len(source.bodies) - 1, 0, -1):
+            body = source.bodies[i]
+            for j in range(body.iv, body.iv + body.nv):
+                tau[j] = tau[j] - ca.dot(frames.S[j], forces[i])
+            forces[body.parent] = forces[body.parent] + forces[i]
         force, along = ca.vertcat(*tau), ca.SX.sym('along', source.nv)
         moved = ca.jacobian(tangent_map(source, self.q, along), along)
         by_q = ca.jacobian(force, self.q) @ moved
-        return ca.sparsify(by_q), ca.sparsify(ca.jacobian(force, self.v))
+        by_v, by_a = ca.jacobian(force, self.v), ca.jacobian(force, self.a)
+        return ca.sparsify(by_q), ca.sparsify(by_v), ca.sparsify(by_a)
 
     def _coupling(self, coupling: SourceCoupling) -> SX:
         """Return for every term: J, the slopes of the row by q and v, and that of J by q."""
@@ -127,6 +136,7 @@ class Slopes:
             'COUPLINGS': len(self.source.couplings),
             'BY_Q': self.by_q.nnz(),
             'BY_V': self.by_v.nnz(),
+            'BY_A': self.by_a.nnz(),
         }
         return ''.join(f'#define {key} {value}\n' for key, value in sizes.items())
 
@@ -139,7 +149,7 @@ class Slopes:
         motors = [-1 if motor.dof is None else motor.dof for motor in self.source.motors]
         text = _lists('carriers', carriers) + _lists('own', [own[i] for i in owners])
         text += _ints('tree_motor', motors)
-        for name, x in (('by_q', self.by_q), ('by_v', self.by_v)):
+        for name, x in (('by_q', self.by_q), ('by_v', self.by_v), ('by_a', self.by_a)):
             text += _ints(f'{name}_row', (i for i, _ in _places(x)))
             text += _ints(f'{name}_column', (j for _, j in _places(x)))
         return text + f'static const double rotor[] = {{{", ".join(map(repr, rotors))}}};\n'

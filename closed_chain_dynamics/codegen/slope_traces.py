@@ -31,6 +31,7 @@ from closed_chain_dynamics.codegen.inverse import basis, project, tree_forces
 from closed_chain_dynamics.codegen.manifold import tangent_map
 from closed_chain_dynamics.codegen.passive import add_motors
 from closed_chain_dynamics.codegen.source import Source
+from closed_chain_dynamics.codegen.tendons import add_tendon_inertia, path_margins
 from closed_chain_dynamics.codegen.tree import (
     TracedFrames,
     motion,
@@ -69,7 +70,8 @@ def _residual_slope(source: Source) -> tuple[Symbols, Symbols]:
     direction = ca.vertcat(tangent_map(source, q, dq), dv)
     slope = ca.jtimes(ca.vertcat(*g, spread(e, nv)), ca.vertcat(q, v), direction)
     given = {'q': q, 'v': v, 'tau': tau, 'a': a, 'dq': dq, 'dv': dv}
-    return given, {'slope': slope, 'margin': ca.vertcat(*solved.margins)}
+    margins = solved.margins + path_margins(source, frames)
+    return given, {'slope': slope, 'margin': ca.vertcat(*margins)}
 
 
 def _linear_part(source: Source) -> tuple[Symbols, Symbols]:
@@ -108,6 +110,9 @@ def mass_matrix(source: Source, frames: TracedFrames) -> SX:
             inertias[body.parent] = symmetric(inertias[body.parent] + inertias[i])
     for loop in source.loops:
         add_loop_rotors(source, loop, frames, M)
+    for spring in source.springs:
+        if spring.armature:
+            add_tendon_inertia(source, spring, frames, M)
     rows = range(source.nv)
     return ca.horzcat(
         *(spread({i: M[i, j] for i in rows if (i, j) in M}, source.nv) for j in rows)

@@ -34,6 +34,7 @@ __all__ = [
     'SourceLaw',
     'SourceLoop',
     'SourceSpring',
+    'SourceWaypoint',
     'Watched',
     'counted_loops',
 ]
@@ -101,8 +102,26 @@ class SourceCoupling:
 
 
 @dataclass(frozen=True, eq=False)
+class SourceWaypoint:
+    """A point that a path leads through, or a shape that it may wrap around."""
+
+    body: int
+    p: Array
+    R: Array
+    shape: str  # '' for a point
+    radius: float
+    side: tuple[int, Array] | None  # a point on the side that it takes
+    begins: bool  # another branch
+    share: float  # of the length of what follows
+
+
+@dataclass(frozen=True, eq=False)
 class SourceSpring:
-    """A spring between two points, on coordinates of the tree or of a loop, or on a tendon."""
+    """
+    A spring between two points, on coordinates of the tree or of a loop, or on a tendon.
+
+    A tendon runs over joints of the tree, or along a path.
+    """
 
     stiffness: float
     damping: float
@@ -115,9 +134,11 @@ class SourceSpring:
     slack: float = 0.0  # beyond the rest length, where it does not pull
     ball: tuple[int, int] | None = None  # of a ball joint's turning: places in v and q
     rest_turn: tuple[float, ...] = ()  # of a ball joint, x y z w
+    path: tuple[SourceWaypoint, ...] = ()
+    armature: float = 0.0  # a mass that moves as fast as a tendon becomes longer
 
     def length(self, q: Any) -> Any:
-        """Return the length of a tendon."""
+        """Return the length of a tendon over joints."""
         return sum(c * q[iq] for _, iq, c in self.terms)
 
 
@@ -152,6 +173,7 @@ class SourceCluster:
     independent: tuple[int, ...]  # theta_G
     loops: tuple[int, ...]
     couplings: tuple[int, ...]
+    tendons: tuple[int, ...] = ()  # springs that move a mass
 
 
 @dataclass(frozen=True, eq=False)

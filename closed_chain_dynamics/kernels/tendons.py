@@ -62,16 +62,24 @@ def _place(m, body, p):
 
 
 @kernel
-def _write(piece, bodies, p_1, p_2, share):
-    """Write a straight piece; without length it has no direction. Return its length."""
+def _write_along(piece, bodies, p_1, p_2, direction, share):
+    """Write a straight piece along a unit direction. Return its length."""
     piece.body_1, piece.body_2 = bodies
     put(piece.p_1, p_1)
     put(piece.p_2, p_2)
-    way = minus(p_2, p_1)
-    piece.length = norm(way)
-    n = times(share / piece.length if piece.length > NO_LENGTH else 0.0, way)
+    piece.length = norm(minus(p_2, p_1))
+    n = times(share, direction)
     put_spatial(piece.f, n, cross(p_2, n))
     return share * piece.length
+
+
+@kernel
+def _write(piece, bodies, p_1, p_2, share):
+    """Write a straight piece; without length it has no direction. Return its length."""
+    way = minus(p_2, p_1)
+    length = norm(way)
+    direction = times(1.0 / length if length > NO_LENGTH else 0.0, way)
+    return _write_along(piece, bodies, p_1, p_2, direction, share)
 
 
 @kernel
@@ -87,11 +95,15 @@ def _lay_around(m, t, own):
     if shape.side >= 0:
         side = _place(m, shape.side, shape.side_p)
     ball = shape.shape == at.AROUND_BALL
-    touches, on, off, arc = wrap(x_0, x_1, centre, R, shape.radius, ball, shape.side >= 0, side)
+    touches, on, off, arc, before, behind = wrap(
+        x_0, x_1, centre, R, shape.radius, ball, shape.side >= 0, side
+    )
     if not touches:
         return _write(piece[own], (here.body, there.body), x_0, x_1, here.share)
-    first = _write(piece[own], (here.body, shape.body), x_0, on, here.share)
-    last = _write(piece[own + 1], (shape.body, there.body), off, x_1, here.share)
+    bodies = here.body, shape.body
+    first = _write_along(piece[own], bodies, x_0, on, before, here.share)
+    bodies = shape.body, there.body
+    last = _write_along(piece[own + 1], bodies, off, x_1, behind, here.share)
     return first + here.share * arc + last
 
 

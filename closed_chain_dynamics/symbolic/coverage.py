@@ -14,12 +14,22 @@
 
 """What symbolic equations of a model cover: what is refused, and what they leave out."""
 
-from closed_chain_dynamics.description.elements import Joint, LoopJoint
+from collections.abc import Callable
+
+from closed_chain_dynamics.description.elements import Joint, LoopJoint, Spring
 from closed_chain_dynamics.errors import StructureError
 from closed_chain_dynamics.model.changes import cut_joints
 from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['left_out_of', 'refuse_what_is_not_covered']
+
+
+_NOT_EXPRESSED: dict[str, Callable[[Spring], bool]] = {
+    'runs along a path': lambda spring: spring.type == 'path',
+    'has an armature': lambda spring: spring.armature != 0.0,
+    'has slack': lambda spring: spring.slack != 0.0,
+    'sits on a ball joint': lambda spring: spring.type == 'spherical',
+}
 
 
 def refuse_what_is_not_covered(robot: Mechanism) -> None:
@@ -32,8 +42,8 @@ def refuse_what_is_not_covered(robot: Mechanism) -> None:
             repair='Join it again, or use the numerical functions.',
         )
     for spring in robot.description.springs:
-        if spring.slack or spring.type == 'spherical':
-            what = 'has slack' if spring.slack else 'sits on a ball joint'
+        what = next((what for what, is_so in _NOT_EXPRESSED.items() if is_so(spring)), '')
+        if what:
             raise StructureError(
                 f'spring {spring.name!r} {what}, which equations do not express',
                 where=robot.name,

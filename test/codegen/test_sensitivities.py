@@ -16,6 +16,7 @@
 
 from dataclasses import replace
 
+from helpers.tendon_arms import strung_leg
 import numpy as np
 import pytest
 
@@ -28,7 +29,7 @@ from closed_chain_dynamics.studies.parameters import Variation, changed
 
 STEP = 1e-6  # of central differences
 DIFFERENCES = 1e-6  # relative to the largest entry: what such differences can tell
-MODELS = ('four_bar', 'exo_leg', 'five_bar', 'stewart', 'figure')
+MODELS = ('four_bar', 'exo_leg', 'five_bar', 'stewart', 'figure', 'leg with tendons')
 
 
 def state_of(robot, seed=1):
@@ -37,6 +38,11 @@ def state_of(robot, seed=1):
     v = ccd.complete_velocity(robot, q, rng.normal(size=robot.nv))
     a = ccd.complete_acceleration(robot, q, v, rng.normal(size=robot.nv))
     return q, v, a, rng.normal(size=len(robot.actuator_names))
+
+
+def mechanism(model):
+    """Return a model that comes with the package, or the one with tendons."""
+    return strung_leg() if model == 'leg with tendons' else ccd.load(model)
 
 
 def slope(function, n):
@@ -75,7 +81,7 @@ def with_values(robot, names, x):
 
 @pytest.mark.parametrize('model', MODELS)
 def test_inverse_dynamics(model):
-    robot = ccd.load(model)
+    robot = mechanism(model)
     q, v, a, _ = state_of(robot)
     d = inverse_derivatives(robot, q, v, a)
     G = places(robot, d.independent)
@@ -104,7 +110,7 @@ def test_inverse_dynamics(model):
 @pytest.mark.parametrize('integrator', ['euler', 'rk4'])
 @pytest.mark.parametrize('model', MODELS)
 def test_a_step(model, integrator):
-    robot, dt = ccd.load(model), 2e-3
+    robot, dt = mechanism(model), 2e-3
     q, v, _, tau = state_of(robot)
     d = step_derivatives(robot, q, v, tau, dt=dt, integrator=integrator)
     G = places(robot, d.independent)
@@ -154,38 +160,40 @@ def sprung():
     return ccd.Mechanism(replace(description, springs=springs))
 
 
-NAMES = [
+SPRUNG = [
     'mass:coupler_link', 'inertia:rocker_link', 'length:coupler_link', 'length:rocker_link',
     'stiffness:coil', 'rest:line', 'stiffness:line', 'damping:rocker',
 ]  # fmt: skip
+STRUNG = ['stiffness:calf', 'rest:cross', 'stiffness:pair', 'length:thigh', 'length:shank']
 
 
-def test_parameters():
+@pytest.mark.parametrize('made, names', [(sprung, SPRUNG), (strung_leg, STRUNG)])
+def test_parameters(made, names):
     """Differences over mechanisms whose parameters a study has changed, theta_G held."""
-    robot = sprung()
+    robot = made()
     q, v, a, tau = state_of(robot)
-    G = places(robot, ccd.coordinates(robot, q).independent)
-    assert len(G) == 1
-    inverse = inverse_derivatives(robot, q, v, a, NAMES)
-    step = step_derivatives(robot, q, v, tau, parameters=NAMES)
+    free = ccd.coordinates(robot, q).independent
+    G, n = places(robot, free), len(free)
+    inverse = inverse_derivatives(robot, q, v, a, names)
+    step = step_derivatives(robot, q, v, tau, parameters=names)
 
     def answers(x):
-        other = with_values(robot, NAMES, x)
-        pose = ccd.Simulation(other, q=q).q
-        rate = ccd.complete_velocity(other, pose, {'crank': v[G][0]})
-        wanted = ccd.complete_acceleration(other, pose, rate, {'crank': a[G][0]})
-        sim = ccd.Simulation(other, q=pose, v=rate, tolerance=np.inf)
+        other = with_values(robot, names, x)
+        pose = ccd.Simulation(other, q=q, limits=False).q
+        rate = ccd.complete_velocity(other, pose, dict(zip(free, v[G])))
+        wanted = ccd.complete_acceleration(other, pose, rate, dict(zip(free, a[G])))
+        sim = ccd.Simulation(other, q=pose, v=rate, tolerance=np.inf, limits=False)
         sim.step(tau)
         needed = ccd.inverse_dynamics(other, pose, rate, wanted).tau_A
         return np.concatenate([needed, sim.q[G] - q[G], sim.v[G]])
 
     values = []
-    for name in NAMES:
+    for name in names:
         kind, _, owner = name.partition(':')
         values.append(value_of(robot, kind, owner))
-    expected = slope(answers, len(NAMES)) / np.array(values)
-    assert_close(inverse.wrt_parameters, expected[:1])
-    assert_close(step.wrt_parameters, expected[1:])
+    expected = slope(answers, len(names)) / np.array(values)
+    assert_close(inverse.wrt_parameters, expected[:n])
+    assert_close(step.wrt_parameters, expected[n:])
 
 
 def value_of(robot, kind, owner):
