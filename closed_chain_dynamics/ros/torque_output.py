@@ -15,9 +15,11 @@
 """Where torques leave: messages made once, and a watchdog that sends zero where they cannot."""
 
 from collections.abc import Sequence
+import time
 
 import numpy as np
 from numpy.typing import NDArray
+from rclpy.duration import Duration
 from rclpy.node import Node
 from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
@@ -29,6 +31,8 @@ from closed_chain_dynamics.ros.messages.raw_states import RawMessage
 from closed_chain_dynamics.ros.watchdog import Watchdog
 
 __all__ = ['TorqueOutput', 'single_topic']
+
+LAST_TORQUES = 2.0  # for the last ones to reach who listens, before their writer is gone [s]
 
 
 def single_topic(actuator: str) -> str:
@@ -122,6 +126,13 @@ class TorqueOutput:
         """Nothing is sent any more."""
         if self._watchdog:
             self._watchdog.disarm()
+
+    def until_taken(self) -> None:
+        """Wait a while until those who listen reliably have the last torques: it may be lost."""
+        end = time.monotonic() + LAST_TORQUES
+        for publisher in (self._torques, self._commands, *(each for each, _ in self._singles)):
+            left = Duration(seconds=max(end - time.monotonic(), 0.0))
+            publisher.wait_for_all_acked(left)
 
     def close(self) -> None:
         """End the watchdog."""

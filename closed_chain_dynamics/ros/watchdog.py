@@ -25,6 +25,7 @@ Signals to the node are passed on to it by a pipe; a node that hangs and therefo
 SIGINT or SIGTERM is killed, after zero torques were sent.
 """
 
+from contextlib import suppress
 import json
 import mmap
 import os
@@ -48,7 +49,9 @@ LOOK, SELDOM = 0.04, 0.2  # share of the timeout between two looks: when zero is
 LONGEST_LOOK = 0.25  # share of the timeout that the time between two looks counts for at most
 IDLE = 0.05  # between two looks while nothing is sent, and the longest between others [s]
 LAST_ZEROS = 5  # when the node is gone
-HANGING_GRACE = 1.0  # for a node that hangs to answer a signal [s]
+# For a node that hangs to answer a signal: healthy ones were seen to get no time for 2.2 s, and
+# launchers wait for 5 s [s]
+HANGING_GRACE = 4.0
 SAY_EVERY = 5.0  # that the node does not answer [s]
 END = 2.0  # for this process to end, before it is killed [s]
 
@@ -190,7 +193,8 @@ class _Silence:
 
 def watch(memory: mmap.mmap, pipe: int, parent: int, told: dict[str, Any]) -> None:
     """Watch the node until it ends."""
-    zeros, asked, said, silence = _Zeros(told), 0.0, -SAY_EVERY, _Silence()
+    zeros, said, silence = _Zeros(told), -SAY_EVERY, _Silence()
+    before: float | None = None  # a signal that was not answered: how long the silence was [s]
     while True:
         now = time.monotonic()  # before the numbers are read: they can only be newer
         armed, alive, timeout = HEARTBEAT.unpack_from(memory)
@@ -205,6 +209,8 @@ def watch(memory: mmap.mmap, pipe: int, parent: int, told: dict[str, Any]) -> No
             return
         silence.look(now, alive, timeout)
         pause = silence.until_next_look(timeout) if armed else IDLE
+        if before is not None:
+            before = min(before, silence.lasted)  # it was alive since then
         silent = bool(armed) and silence.lasted > ZERO_AFTER * timeout
         if silent:
             struct.pack_into(
@@ -214,12 +220,13 @@ def watch(memory: mmap.mmap, pipe: int, parent: int, told: dict[str, Any]) -> No
             if now - said >= SAY_EVERY:
                 said = now
                 _say('torque_node does not answer: zero torques are sent')
-            if asked and now - asked > max(HANGING_GRACE, timeout):
+            if before is not None and silence.lasted - before > max(HANGING_GRACE, timeout):
                 _say('torque_node does not answer the signal either: it is killed')
-                os.kill(parent, signal.SIGKILL)
+                with suppress(ProcessLookupError):  # it has just ended, and zeros are to follow
+                    os.kill(parent, signal.SIGKILL)
         ready, _, _ = select.select([pipe], [], [], pause)
-        if ready and os.read(pipe, 64):
-            asked = asked or now
+        if ready and os.read(pipe, 64) and before is None:
+            before = silence.lasted
 
 
 def _say(text: str) -> None:

@@ -44,7 +44,7 @@ def examine(**environment):
         capture_output=True,
         text=True,
         env=environment,
-        timeout=120,
+        timeout=300,
     )
     assert 'Traceback' not in done.stderr, done.stderr
     return done.returncode, {each['name']: each for each in json.loads(done.stdout)['findings']}

@@ -18,6 +18,7 @@ Compiled code of the tests goes to a folder of their own, and stays there for a 
 Libraries are named by a hash of all that they depend on, so that an old one is never a wrong one.
 """
 
+from contextlib import suppress
 from time import time
 
 import pytest
@@ -29,8 +30,9 @@ WEEK = 7 * 24 * 3600.0  # [s]
 def cache_of_the_tests(pytestconfig):
     folder = pytestconfig.cache.mkdir('generated_code')
     for file in folder.rglob('*'):
-        if file.is_file() and time() - file.stat().st_mtime > WEEK:
-            file.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):  # another worker writes there at this time
+            if file.is_file() and time() - file.stat().st_mtime > WEEK:
+                file.unlink()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv('XDG_CACHE_HOME', str(folder))
         yield

@@ -29,7 +29,11 @@ __all__ = ['ros']  # a fixture: pytest finds it by its name here
 
 ARRIVED = 1e-3  # of the motor, after the end of its reference [rad]
 CLOSED = 1e-9  # of the loop, from what is published [m]
-PATIENT = ['-p', 'wall_timeout:=3600.0']  # a machine that is busy is no robot that says nothing
+# a machine that is busy is no robot that says nothing, and no controller that is gone
+PATIENT = {
+    'simulator_node': ['-p', 'lockstep_timeout:=3600.0'],
+    'torque_node': ['-p', 'wall_timeout:=3600.0'],
+}
 OWN = 'ros2 run closed_chain_dynamics '
 
 
@@ -68,9 +72,7 @@ def test_the_lift_of_the_tutorial_follows_its_reference(ros, tmp_path, monkeypat
     for line in commands()[:2]:
         assert line.startswith(OWN)
         node, *words = shlex.split(line[len(OWN) :])
-        if node == 'torque_node':
-            words += PATIENT
-        ros.run(f'closed_chain_dynamics.ros.nodes.{node}', *words)
+        ros.run(f'closed_chain_dynamics.ros.nodes.{node}', *words, *PATIENT[node])
     message, outlet = reference(), ros.publisher(JointTrajectory, 'reference')
     ros.wait_for_reader(outlet)
     ros.next(ros.listen(JointState, 'actuator_torques'), 'torques: the node is active')

@@ -21,6 +21,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / 'docs' / 'notebooks').glob('*.ipynb'))
+PATIENCE = 600  # for a kernel to start, and for a cell, on a machine however busy [s]
 
 nbformat = pytest.importorskip('nbformat', reason='pip install nbformat')
 
@@ -39,7 +40,13 @@ def test_a_notebook_runs(path, tmp_path, monkeypatch):
         'PYTHONPATH', os.pathsep.join([str(ROOT), os.environ.get('PYTHONPATH', '')])
     )
     resources = {'metadata': {'path': str(tmp_path)}}
-    client.NotebookClient(book, timeout=600, kernel_name='python3', resources=resources).execute()
+    client.NotebookClient(
+        book,
+        timeout=PATIENCE,
+        startup_timeout=PATIENCE,
+        kernel_name='python3',
+        resources=resources,
+    ).execute()
     shown = [each for cell in book.cells for each in cell.get('outputs', ())]
     assert any('text/html' in each.get('data', {}) for each in shown)
     assert not any(' at 0x' in str(each.get('data', {}).get('text/plain', '')) for each in shown)

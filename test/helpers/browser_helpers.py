@@ -38,6 +38,7 @@ def chromium():
         browser = tools.chromium.launch(
             executable_path=program,
             args=['--no-sandbox', '--use-angle=swiftshader', '--enable-unsafe-swiftshader'],
+            timeout=1000.0 * PATIENCE,
         )
         yield browser
         browser.close()

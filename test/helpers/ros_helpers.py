@@ -52,6 +52,7 @@ ASK_AGAIN = 2.0  # who was asked first may have been killed [s]
 ANSWER_LOST = 60.0
 AFTER_ALL = 10.0  # what programs that have ended have said is here after this time [s]
 QUIET = 0.5  # without a message: what was under way has arrived [s]
+QUIET_LOOKS = 5  # in that time: a pause of this process alone is not quiet
 
 
 class Process:
@@ -94,6 +95,7 @@ class Process:
         """Kill it with all that it has started and that is left of it."""
         with suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)
+        self._popen.kill()  # one that was just copied may have no session of its own yet
         self._popen.wait()
 
     def send_signal(self, number):
@@ -120,6 +122,15 @@ def is_alive(number):
             return file.read().rpartition(')')[2].split()[0] not in 'ZX'
     except (FileNotFoundError, ProcessLookupError):
         return False
+
+
+def parameter_words(parameters):
+    """Return what stands behind --ros-args for a dict of parameters."""
+    return [
+        word
+        for name, value in dict(parameters).items()
+        for word in ('-p', f'{name}:={json.dumps(value)}')
+    ]
 
 
 def newest(states):
@@ -163,27 +174,26 @@ class Ros:
 
         `warm=False`: with all that a start takes, for tests of just that.
         """
-        words = [
-            word
-            for name, value in dict(parameters).items()
-            for word in ('-p', f'{name}:={json.dumps(value)}')
-        ]
+        words = parameter_words(parameters)
         words += [
             word for old, new in dict(remappings).items() for word in ('-r', f'{old}:={new}')
         ]
         return self.run(f'{NODES}.{program}', '--ros-args', *words, warm=warm)
 
-    def up(self, *words):
+    def up(self, *words, **further):
         """
         Start the nodes that `closed-chain up` starts, warm; return them by name.
 
-        For tests of what these nodes do together; nobody looks after them as the command does.
+        `further`: parameters of a node, by its name. For tests of what these nodes do together;
+        nobody looks after them as the command does.
         """
         parser = argparse.ArgumentParser()
         up.set_up(parser)
         arguments = parser.parse_args(words)
         return {
-            each.executable: self.run(each.module, *each.arguments)
+            each.executable: self.run(
+                each.module, *each.arguments, *parameter_words(further.get(each.executable, ()))
+            )
             for each in up.programs(arguments, up.load_model(arguments))
         }
 
@@ -253,18 +263,25 @@ class Ros:
         heard.append(None)
         while heard:
             heard.clear()
-            self.spin(QUIET)
+            for _ in range(QUIET_LOOKS):
+                self.spin(QUIET / QUIET_LOOKS)
 
     def next(self, heard, what, timeout=PATIENCE):
         """Forget what was heard, wait for one message more, and return it."""
         heard.clear()
         return self.wait(lambda: heard, what, timeout)[-1]
 
-    def call(self, kind, service, request=None, timeout=PATIENCE, again=ANSWER_LOST):
-        """Call a service and return its response; ask `again` after some seconds in vain."""
+    def call(self, kind, service, request=None, timeout=PATIENCE, again=ANSWER_LOST, once=''):
+        """
+        Call a service and return its response; ask `again` after some seconds in vain.
+
+        `once`: the node that answers, where asking it twice is not the same as asking it once.
+        """
         client = self._clients.get(service)
         if client is None:
             client = self._clients[service] = self.node.create_client(kind, service)
+            if once:  # then its answer cannot be lost
+                self.make_known(once)
         futures, asked = [], -math.inf
 
         def answer():
@@ -275,6 +292,18 @@ class Ros:
             return next((future for future in futures if future.done()), None)
 
         return self.wait(answer, f'the answer of {service}', timeout).result()
+
+    def make_known(self, name):
+        """
+        Wait until a node knows all that the test publishes, listens to and asks till now.
+
+        That the test knows the node does not mean this: until then what either of them says may
+        be lost, or come later than what is said after it. Nodes learn of readers, and of writers,
+        in the order in which these are made, and whoever answers knows those of the question.
+        """
+        service = f'/{name}/get_parameters'
+        self._clients.pop(service, None)  # a new one asks, which the node learns of last
+        self.call(GetParameters, service, again=ASK_AGAIN)
 
     def until_taken(self, name):
         """Wait until a node has taken what was sent to it: it answers in the order of arrival."""

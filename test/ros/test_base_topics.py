@@ -17,7 +17,7 @@
 import sys
 
 from helpers.floating_hopper import HOPPER, LEG, Hopper
-from helpers.ros_helpers import ros  # skips this file where there is no rclpy
+from helpers.ros_helpers import latched, ros  # skips this file where there is no rclpy
 import numpy as np
 import pytest
 from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
@@ -101,7 +101,8 @@ def test_a_base_that_falls_silent_ends_the_torques(ros, tmp_path):
     path.write_text(HOPPER)
     given = {'mode': 'gravity_compensation', 'state_timeout': TIMEOUT}
     ros.start('torque_node', {'model': str(path), **given})
-    torques, said = ros.listen(JointState, 'actuator_torques'), ros.listen(String, 'safety_state')
+    torques = ros.listen(JointState, 'actuator_torques')
+    said = ros.listen(String, 'safety_state', latched())
     states = ros.publisher(JointState, 'joint_states')
     bases = ros.publisher(MultiDOFJointState, 'multi_dof_joint_states')
     for each in (states, bases):

@@ -20,6 +20,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 from helpers.ros_helpers import ros  # skips this file where there is no rclpy
 from helpers.torque_benches import newest, trajectory
 import numpy as np
+from rclpy.duration import Duration
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState, MultiDOFJointState
 from std_msgs.msg import String
@@ -77,6 +78,12 @@ class Swing:
             self.send()
         return bool(self.torques) and np.any(self.torques[-1].effort)
 
+    def is_received(self):
+        """Publish states for a while; return whether no command is on its way any more."""
+        self.stream(0.1)
+        at_once = Duration(nanoseconds=1)
+        return all(each.wait_for_all_acked(at_once) for each in self.commands.values())
+
 
 def test_a_burst_of_commands_takes_no_torque_away(ros):
     """No zero of the watchdog, no fallback, and the last command holds."""
@@ -88,7 +95,10 @@ def test_a_burst_of_commands_takes_no_torque_away(ros):
         if k % 10 == 0:
             swing.send()
     swing.stream(0.5)
-    swing.commands['cut'].publish(String(data=HAND))  # two topics may overtake each other
+    # two topics may overtake each other, the more so where a message is sent again
+    ros.wait(swing.is_received, 'the burst to be there')
+    ros.until_taken('torque_node')
+    swing.commands['cut'].publish(String(data=HAND))
     ros.wait(
         lambda: swing.stream(0.1) and newest(swing.diagnostics[-1:], 'open') == HAND,
         'the hand to be open',

@@ -12,13 +12,16 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A signal while nodes are being made ends the process with 0, wherever it comes."""
+"""A signal ends a node with 0, wherever it comes: while it is made, and while it has no time."""
 
+import signal
 import subprocess
 import sys
+import time
 
 from helpers.ros_helpers import PATIENCE, ros  # skips this file where there is no rclpy
 import pytest
+from sensor_msgs.msg import JointState
 
 __all__ = ['ros']  # a fixture: pytest finds it by its name here
 
@@ -57,3 +60,20 @@ def test_a_signal_in_a_callback_of_c_ends_the_process_quietly(ros, number, longe
         timeout=PATIENCE,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, '', '')
+
+
+HELD_UP = 1.5  # [s]
+
+
+def test_a_node_that_gets_no_time_after_a_signal_is_not_killed(ros):
+    """Its watchdog sends zero meanwhile, and kills what hangs for longer than that."""
+    node = ros.start('torque_node', {'model': 'five_bar'})
+    torques = ros.listen(JointState, 'actuator_torques')
+    ros.wait(lambda: torques, 'torques')
+    ros.wait(lambda: ros.node.count_publishers('actuator_torques') == 2, 'node and watchdog')
+    node.send_signal(signal.SIGINT)
+    time.sleep(0.002)  # it is taken at once, and ends the node a little later
+    node.send_signal(signal.SIGSTOP)
+    ros.spin(HELD_UP)
+    node.send_signal(signal.SIGCONT)
+    assert node.wait() == 0, node.output()

@@ -194,8 +194,11 @@ def test_torque_launches(ros, launched):
 
     ros.wait(answered, 'complete joint states')
     assert set(complete[-1].name) == {'crank', 'coupler', 'rocker'}
-    topics = dict(ros.node.get_topic_names_and_types())
-    assert topics['/arm/commands'] == ['std_msgs/msg/Float64MultiArray']
+    # of another node than the complete states, which may start later
+    kinds = ros.wait(
+        lambda: dict(ros.node.get_topic_names_and_types()).get('/arm/commands'), 'the commands'
+    )
+    assert kinds == ['std_msgs/msg/Float64MultiArray']
     ros.wait(
         lambda: (
             {'torque_node', 'loop_state_node', 'contact_node'} <= set(ros.node.get_node_names())

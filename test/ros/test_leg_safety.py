@@ -18,6 +18,7 @@ The leg of an exoskeleton over DDS: references that must not be followed, and wh
 A simulator in step with torque_node: the motion does not depend on how busy the machine is.
 """
 
+from contextlib import suppress
 import itertools
 import json
 import os
@@ -27,7 +28,13 @@ import time
 from builtin_interfaces.msg import Duration
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from helpers.controlled_runs import DEAD_POINT, loose_leg
-from helpers.ros_helpers import latched, newest, own_domain, ros  # skips this without rclpy
+from helpers.ros_helpers import (  # skips this file where there is no rclpy
+    ASK_AGAIN,
+    latched,
+    newest,
+    own_domain,
+    ros,
+)
 import numpy as np
 import pytest
 from rcl_interfaces.msg import Log
@@ -83,7 +90,7 @@ class Leg:
         self.states = ros.listen(JointState, 'joint_states', 5000)
         self.diagnostics = ros.listen(DiagnosticArray, 'diagnostics')
         self.safety = ros.listen(String, 'safety_state', latched())
-        self.logs = ros.listen(Log, '/rosout', 100)
+        self.logs = ros.listen(Log, '/rosout', latched(100))  # also what was written before
         self.references = ros.publisher(JointTrajectory, 'reference')
         ros.wait_for_reader(self.references)
         ros.wait(lambda: self.states and self.safety, 'both nodes')
@@ -198,9 +205,11 @@ def test_references_beyond_what_the_leg_can_are_refused_in_words(going, names, p
 def test_the_dead_point_of_crank_and_rod_is_refused_on_the_way(ros, tmp_path, is_stream):
     """Both cranks are asked for 1.8 rad, where the leg is well again: it lies on the way."""
     (tmp_path / 'loose_leg.urdf').write_text(loose_leg())
-    # as fast as it goes, time would run away from who sends a stream on a busy machine
+    # as fast as it goes, time would run away from who sends a stream on a busy machine; and who
+    # sends it may stand still for longer than a point of it usually counts
     factor = 1.0 if is_stream else 0.0
-    leg = Leg(ros, str(tmp_path / 'loose_leg.urdf'), factor, singularity='refuse')
+    law = {'singularity': 'refuse', 'reference_timeout': NEVER}
+    leg = Leg(ros, str(tmp_path / 'loose_leg.urdf'), factor, **law)
     asked = ['left_crank', 'right_crank', 'hip', 'knee']
     if is_stream:
         for angle in np.linspace(0.0, 1.8, 60):
@@ -285,7 +294,8 @@ def test_another_description_gives_zero_to_the_old_actuators(ros):
     node = ros.start('torque_node', {'state_timeout': 1.0, 'mode': 'gravity_compensation'})
     outlet = ros.publisher(String, 'robot_description', latched())
     outlet.publish(String(data=library.find('exo_leg').read_text()))
-    torques = ros.listen(JointState, 'actuator_torques', 10)
+    # all of them: torques of the next model must not push the last of this one out
+    torques = ros.listen(JointState, 'actuator_torques', 1000)
     states = ros.publisher(JointState, 'joint_states')
     ros.wait_for_reader(states)
     ros.wait(lambda: torques, 'the first torques')
@@ -327,7 +337,8 @@ def test_large_messages_do_not_hold_up_the_turns(ros):
 
     def refused():
         for outlet, message in outlets:  # again: a reader with best effort may miss a part of one
-            outlet.publish(message)
+            with suppress(RuntimeError):  # no room while the one before is still being sent
+                outlet.publish(message)
         ros.spin(0.5)
         return said and any(
             pair.key == 'rejected: too large' and int(pair.value) >= 3
@@ -372,12 +383,13 @@ def test_a_fault_is_cleared_by_the_service_when_its_cause_is_gone(ros):
     ros.wait(
         lambda: send(1.1) and said[-1].status[0].level == DiagnosticStatus.ERROR, 'level error'
     )
-    answer = ros.call(Trigger, 'clear_fault')
+    # again, where an answer is lost, before the last state is old
+    answer = ros.call(Trigger, 'clear_fault', again=ASK_AGAIN)
     assert not answer.success and 'beyond its limit' in answer.message
     end = time.monotonic() + 0.5
     while time.monotonic() < end:
         assert send(0.9) == 'fault'  # it does not go away by itself
-    assert ros.call(Trigger, 'clear_fault').success
+    assert ros.call(Trigger, 'clear_fault', again=ASK_AGAIN).success
     ros.wait(lambda: send(0.9) == 'ready', 'ready')
     assert node.end() == 0, node.output()
 
@@ -396,9 +408,14 @@ def test_two_robots_in_one_graph_have_frames_and_clocks_of_their_own(ros):
         ros.start('torque_node', {**law, 'state_timeout': 0.5}, mine)
         ros.wait(lambda safety=safety: '"active"' in safety[-1].data, f'torques of the {name} one')
     assert ros.node.count_publishers('/clock') == 0
-    seen = {each.child_frame_id for message in frames for each in message.transforms}
-    assert seen == {
+    expected = {
         f'{name}/{link}_link'
         for name in ('left', 'right')
         for link in ('crank', 'coupler', 'rocker')
     }
+
+    def seen():
+        return {each.child_frame_id for message in frames for each in message.transforms}
+
+    ros.wait(lambda: seen() >= expected, 'the frames of both')
+    assert seen() == expected

@@ -23,7 +23,7 @@ import time
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped  # noqa: I100
 from helpers.page_blocks import DOCS, blocks
-from helpers.ros_helpers import latched, ros  # skips this file where there is no rclpy
+from helpers.ros_helpers import ASK_AGAIN, latched, ros  # skips this file without rclpy
 import numpy as np
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
@@ -121,7 +121,9 @@ class LegBench:
         request = SetParameters.Request(
             parameters=[Parameter(name=name, value=ParameterValue(type=kind, **{field: value}))]
         )
-        return self.ros.call(SetParameters, '/torque_node/set_parameters', request).results[0]
+        # again, where an answer is lost, before the last state is old
+        service = '/torque_node/set_parameters'
+        return self.ros.call(SetParameters, service, request, again=ASK_AGAIN).results[0]
 
     def needed(self, **options):
         """Return the torques that hold the pose."""
@@ -228,7 +230,7 @@ def test_the_commands_of_the_page_make_a_leg_that_yields(ros):
         return seconds(states[-1]) - seconds(message)
 
     ros.wait(lambda: safety and json.loads(safety[-1].data)['state'] == 'active', 'active')
-    first = states[-1]
+    first = ros.wait(lambda: states, 'a state')[-1]
     ros.wait(
         lambda: since(first) > SETTLED and np.abs(states[-1].velocity).max() < 1e-3,
         'a leg that is held',
@@ -240,7 +242,8 @@ def test_the_commands_of_the_page_make_a_leg_that_yields(ros):
     push.header.frame_id, push.wrench.torque.y = 'thigh', -15.0
     ros.wait(lambda: wrenches.publish(push) or abs(hip() - start) > 0.05, 'a leg that yields')
     ros.wait(lambda: abs(hip() - start) < 0.01, 'a leg that comes back')
-    assert json.loads(safety[-1].data)['state'] == 'active'
+    # a busy machine may just weaken the springs for a while; a fault would not end
+    ros.wait(lambda: json.loads(safety[-1].data)['state'] == 'active', 'active, as before')
     change = subprocess.run(
         [sys.executable, '-c', page_block('text', 'change.py')],
         env=ros.environment,

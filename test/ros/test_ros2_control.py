@@ -53,11 +53,12 @@ def test_the_simulator_is_hardware_for_ros2_control(ros):
     states = ros.listen(JointState, 'joint_states')
     commands = ros.publisher(JointState, 'joint_commands')
     ros.wait_for_reader(commands)
+    ros.make_known('simulator_node')
     commands.publish(JointState(name=ALL, effort=[NAN] * 2))  # no controller is there yet
     commands.publish(JointState(name=ALL, effort=held.tolist()))
     ros.until_taken('simulator_node')
     for _ in range(200):
-        assert ros.call(Trigger, 'step').success
+        assert ros.call(Trigger, 'step', once='simulator_node').success
     last = ros.wait(lambda: states and states[-1].header.stamp.nanosec >= 190_000_000, 'steps')
     assert last and set(states[-1].name) == set(ALL)
     effort = dict(zip(states[-1].name, states[-1].effort))
@@ -66,7 +67,7 @@ def test_the_simulator_is_hardware_for_ros2_control(ros):
     commands.publish(JointState(name=ALL, effort=[0.0, 0.0]))
     ros.until_taken('simulator_node')
     for _ in range(50):
-        assert ros.call(Trigger, 'step').success
+        assert ros.call(Trigger, 'step', once='simulator_node').success
     ros.wait(lambda: np.abs(states[-1].velocity).max() > 0.05, 'a five-bar that falls')
 
 

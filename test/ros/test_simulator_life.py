@@ -77,6 +77,7 @@ def test_a_manager_takes_the_steps_of_the_lifecycle(ros):
             ChangeState,
             'simulator_node/change_state',
             ChangeState.Request(transition=Transition(id=transition)),
+            once='simulator_node',
         ).success
 
     assert change(Transition.TRANSITION_CONFIGURE)
@@ -117,6 +118,8 @@ def test_nodes_share_a_process(ros):
         'torque_node:mode:=gravity_compensation',
         '-p',
         'torque_node:use_sim_time:=true',
+        '-p',
+        'torque_node:wall_timeout:=3600.0',  # between two steps, however long they take to come
     )
     torques = ros.listen(JointState, 'actuator_torques')
     safety = ros.listen(String, 'safety_state', latched())

@@ -19,7 +19,7 @@ from threading import Event
 import time
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from helpers.ros_helpers import PATIENCE, latched, ros  # skips this file where there is no rclpy
+from helpers.ros_helpers import PATIENCE, Heard, latched, ros  # skips this without rclpy
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
 import numpy as np
@@ -76,7 +76,7 @@ class Bench:
         given = {'state_timeout': TIMEOUT, 'mode': 'gravity_compensation', 'watchdog': False}
         self.node = ros.start('torque_node', {**given, **parameters})
         self.torques, self.commands = (
-            [],
+            Heard(),
             ros.listen(Float64MultiArray, 'effort_controller/commands', 1000),
         )
         ros.node.create_subscription(JointState, 'actuator_torques', self._take, 1000)
@@ -167,7 +167,12 @@ def with_a_fault(ros):
 
 def until_cleared(ros, bench, state):
     """Clear the fault, and wait until the law gives torques again."""
-    ros.wait(lambda: state() and ros.call(Trigger, 'clear_fault').success, 'the fault is cleared')
+
+    def is_cleared():  # which takes a model, and a good state
+        bench.send()
+        return ros.call(Trigger, 'clear_fault').success
+
+    ros.wait(is_cleared, 'the fault is cleared')
     ros.wait(lambda: state() != 'fault' and np.any(bench.torques[-1].effort), 'torques again')
 
 
@@ -194,7 +199,8 @@ def test_a_fault_outlives_a_node_that_is_configured_anew(ros):
         Transition.TRANSITION_ACTIVATE,
     ):
         request = ChangeState.Request(transition=Transition(id=transition))
-        assert ros.call(ChangeState, '/torque_node/change_state', request).success
+        answer = ros.call(ChangeState, '/torque_node/change_state', request, once='torque_node')
+        assert answer.success
     safety.clear()
     bench.torques.clear()
     ros.wait(lambda: bench.send() and bench.torques, 'torques of the node')
@@ -220,6 +226,7 @@ def test_a_wrong_description_changes_nothing_and_is_named(ros):
         bench.describe(text)
         ros.wait(lambda why=why: bench.send() and why in bench.node.output(), why)
         bench.send()
+        ros.wait(lambda: bench.commands, 'commands')
         assert all(np.any(each.effort) for each in bench.torques)
         assert lengths(bench.commands) == [2]
         ros.wait(lambda why=why: reported(why, DiagnosticStatus.WARN), f'a warning of {why}')
@@ -263,6 +270,7 @@ def test_a_node_takes_good_descriptions_one_after_the_other(ros):
     bench.until_motors(2)
     for _ in range(20):
         bench.send()
+    ros.wait(lambda: len(bench.commands[-1].data) == 2, 'commands of the last one')
     found = lengths(bench.commands)
     assert found[-1] == 2
     assert found[:-1] == [n for n in (2, 3, 4, MANY) if n in found[:-1]]

@@ -32,7 +32,8 @@ from closed_chain_dynamics.ros.messages.measured_states import seconds
 __all__ = ['ros']  # a fixture: pytest finds it by its name here
 KNEES = ['left_knee', 'right_knee']
 TRACKING = 2e-3  # what a turn of 1 ms leaves behind, however busy the machine is [rad]
-RARELY = 200.0  # states and torques per second, where they need not be many [Hz]
+SLOWLY = 0.1  # of real time: what stands still for a second does not let go of the arms for long
+RARELY = 2000.0  # states and torques per simulated second, where they need not be many [Hz]
 EVERY_GAP = {'connect_gap': 10.0, 'connect_angle': 3.15}
 
 
@@ -60,6 +61,7 @@ class Tracking:
         self.references = ros.publisher(JointTrajectory, 'reference')
         ros.wait_for_reader(self.references)
         ros.wait(lambda: self.states and self.torques, 'both nodes')
+        ros.make_known('torque_node')
 
     def positions(self, state):
         """Return where the joints are."""
@@ -184,7 +186,13 @@ def test_a_killed_simulator_that_comes_back_is_controlled_again(ros):
         ros.wait(lambda: told('torque_node'), 'what was refused before')
         before = refusals()
         made = ros.start(
-            'simulator_node', {'model': 'five_bar', 'start_paused': True, 'rate': RARELY}
+            'simulator_node',
+            {
+                'model': 'five_bar',
+                'start_paused': True,
+                'rate': RARELY,
+                'real_time_factor': SLOWLY,
+            },
         )
         # while it is paused it sends one state again and again, and takes torques
         ros.wait(lambda: refusals() > before, 'states that are repeated')
@@ -228,6 +236,8 @@ def shared(tmp_path_factory):
         tracking.events = ros.listen(String, 'contact/events', 100)
         for publisher in tracking.contact.values():
             ros.wait(lambda each=publisher: each.get_subscription_count() == 2, 'both readers')
+        for name in ('simulator_node', 'torque_node'):
+            ros.make_known(name)
         tracking.contact['cut'].publish(String(data='left_hand'))
         ros.until_taken('simulator_node')  # torque_node's turn is at the start
         tracking.start([[0.3, 0.3, 0.2], [0.0, 0.0, 0.5]])  # the hand moves off the rod
@@ -271,6 +281,7 @@ def test_a_node_that_is_killed_while_a_hand_is_open_finds_back_by_itself(one_han
     one_handed.node = ros.start('torque_node', one_handed.parameters)
     ros.wait(lambda: newest(one_handed.diagnostics, 'state') == 'tracking', 'a pose')
     ros.wait(lambda: ros.readers(one_handed.references) - before, 'a new reader')
+    ros.make_known('torque_node')
     begin = one_handed.time() + 0.05
     one_handed.start([[-0.2, 0.2, 0.2], [0.0, 0.0, 0.0]], begin)
     # it rests at first, so that what sank before the first torques comes back

@@ -27,6 +27,7 @@ from helpers.ros_helpers import latched, newest, own_domain, ros  # skips this w
 import numpy as np
 import pytest
 from rclpy.action import ActionClient
+from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import SetBool
@@ -96,14 +97,19 @@ class Leg:
         self.safety = ros.listen(String, 'safety_state', latched())
         self.references = ros.publisher(JointTrajectory, 'reference')
         self.client = ActionClient(
-            ros.node, FollowJointTrajectory, 'torque_node/follow_joint_trajectory'
+            ros.node,
+            FollowJointTrajectory,
+            'torque_node/follow_joint_trajectory',
+            feedback_sub_qos_profile=QoSProfile(depth=1000),  # none is lost meanwhile
         )
         ros.wait_for_reader(self.references)
         ros.wait(self.client.server_is_ready, 'the action')
         ros.wait(lambda: self.states and self.safety, 'both nodes')
+        ros.make_known('torque_node')
         self.feedback = []
         names = ['hip', 'knee', 'left_crank', 'right_crank']
         self.references.publish(goal(names, (0.01, [0.0] * 4)).trajectory)
+        ros.until_taken('torque_node')  # before time passes, which runs fast
         self.pause(False)
         ros.wait(lambda: self.safety and '"active"' in self.safety[-1].data, 'torques')
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from helpers.ros_helpers import ros  # skips this file where there is no rclpy
 from helpers.walks import Walk
 import pytest
+from sensor_msgs.msg import JointState
 
 __all__ = ['ros']  # a fixture: pytest finds it by its name here
 
@@ -41,9 +42,12 @@ def walk_on_nodes(monkeypatch):
 
 def test_the_figure_walks_on_nodes_as_it_does_in_one_process(ros, walk_on_nodes):
     heard = walk_on_nodes.Heard(ros.node)
+    # Torques pass through here, so that a walk waits for a test that stands still: all is heard.
+    hand_on = ros.publisher(JointState, 'actuator_torques')
+    ros.node.create_subscription(JointState, 'answers', hand_on.publish, 10, raw=True)
     folders = str(EXAMPLES), os.environ.get('PYTHONPATH', '')
     ros.environment['PYTHONPATH'] = os.pathsep.join(filter(None, folders))
-    ros.run('walking_node')
+    ros.run('walking_node', '--ros-args', '-r', 'actuator_torques:=answers')
     words = walk_on_nodes.simulator_arguments(scene_rate=walk_on_nodes.FORCE_RATE)
     simulator = ros.run('closed_chain_dynamics.ros.nodes.simulator_node', *words.split())
     ros.wait(lambda: heard.time > UNTIL, 'two steps', progress=lambda: heard.time)

@@ -30,6 +30,7 @@ __all__ = ['ros']  # a fixture: pytest finds it by its name here
 TIMEOUT = 2.5  # of heartbeats: the pauses of a busy machine are shorter [s]
 HELD_UP = 4.0  # longer than that: a process that gets no time [s]
 BEAT = 0.02  # between two heartbeats [s]
+SHORT = 0.5 * TIMEOUT  # a pause after which no watchdog may blame the node [s]
 
 
 class Node:
@@ -41,6 +42,7 @@ class Node:
         ros.wait(lambda: ros.node.count_publishers(topic), 'the watchdog')
         self.ros, self.runs, self.ends = ros, True, False
         self.last = time.monotonic()  # not after the last heartbeat [s]
+        self._longest = 0.0  # between two of them [s]
         self.watchdog.arm(TIMEOUT)
         self._thread = threading.Thread(target=self._beat)
         self._thread.start()
@@ -48,13 +50,21 @@ class Node:
     def _beat(self):
         while not self.ends:
             if self.runs:
-                self.last = time.monotonic()
+                before, self.last = self.last, time.monotonic()
+                self._longest = max(self._longest, self.last - before)
                 self.watchdog.alive()
             time.sleep(BEAT)
 
     def tell_watchdog(self, number):
         """Send a signal to the watchdog."""
         os.kill(self.watchdog._process.pid, number)
+
+    def pause(self):
+        """Return the longest time between two heartbeats since this was asked [s]."""
+        last = self.last
+        self.ros.wait(lambda: self.last != last, 'a heartbeat')
+        longest, self._longest = self._longest, 0.0
+        return longest
 
     def close(self):
         """End both."""
@@ -82,23 +92,39 @@ def neighbour(ros):
 def test_a_watchdog_that_was_held_up_does_not_blame_the_node(node, neighbour):
     """Alone, and together with the node, which comes back a little later."""
     both = node, neighbour
-    neighbour.runs = False
-    for each in both:
-        each.tell_watchdog(signal.SIGSTOP)
-    node.ros.spin(HELD_UP)
-    for each in both:
-        each.tell_watchdog(signal.SIGCONT)
-    node.ros.spin(0.3 * TIMEOUT)  # what it would say at once
-    neighbour.runs = True
-    node.ros.spin(TIMEOUT)
+
+    def are_held_up():
+        for each in both:
+            each.pause(), each.zeros.clear()
+        neighbour.runs, silent = False, time.monotonic()
+        for each in both:
+            each.tell_watchdog(signal.SIGSTOP)
+        late = time.monotonic() - silent
+        node.ros.spin(HELD_UP)
+        silent = time.monotonic()
+        for each in both:
+            each.tell_watchdog(signal.SIGCONT)
+        node.ros.spin(0.3 * TIMEOUT)  # what it would say at once
+        neighbour.runs = True
+        neighbour.pause()
+        late += time.monotonic() - silent
+        node.ros.spin(TIMEOUT)
+        return max(late, node.pause(), neighbour.pause()) < SHORT
+
+    node.ros.wait(are_held_up, 'a try in which the test itself was not held up')
     assert not node.zeros and not neighbour.zeros
 
 
 def test_a_node_that_is_silent_is_stopped_in_time_also_after_that(node):
-    node.tell_watchdog(signal.SIGSTOP)
-    node.ros.spin(HELD_UP)
-    node.tell_watchdog(signal.SIGCONT)
-    node.ros.spin(0.5 * TIMEOUT)
+    def is_held_up():
+        node.pause(), node.zeros.clear()
+        node.tell_watchdog(signal.SIGSTOP)
+        node.ros.spin(HELD_UP)
+        node.tell_watchdog(signal.SIGCONT)
+        node.ros.spin(0.5 * TIMEOUT)
+        return node.pause() < SHORT
+
+    node.ros.wait(is_held_up, 'a try in which the test itself was not held up')
     assert not node.zeros
     node.runs = False
     message = node.ros.wait(lambda: node.zeros, 'zeros')[0]

@@ -14,6 +14,7 @@
 
 """A view for other computers: only who has the token gets in."""
 
+from contextlib import suppress
 import http.client
 import socket
 import threading
@@ -26,11 +27,12 @@ from closed_chain_dynamics import viewer
 from closed_chain_dynamics.viewer.door import ENTER, MOST_HEAD_BYTES, Door
 
 OTHER = '127.0.0.2'  # this machine, by an address that is not the usual one
+PATIENCE = 300.0  # only what is broken takes as long, on a machine however busy [s]
 
 
 def asked(port, path='/', **headers):
     """Return status, headers and text of a request."""
-    line = http.client.HTTPConnection(OTHER, port, timeout=30)
+    line = http.client.HTTPConnection(OTHER, port, timeout=PATIENCE)
     try:
         line.request('GET', path, headers={'Host': f'{OTHER}:{port}', **headers})
         answer = line.getresponse()
@@ -100,16 +102,15 @@ def test_a_page_from_elsewhere_is_refused_although_the_browser_has_the_cookie(do
 
 
 def test_what_is_no_request_is_refused(door):
-    for words in (
-        b'\r\n\r\n',
-        b'\x16\x03\x01\x02\x00\r\n\r\n',
-        b'GET',
-        b'x' * (4 * MOST_HEAD_BYTES),
-    ):
-        with socket.create_connection((OTHER, door.port), timeout=30) as line:
+    for words in (b'\r\n\r\n', b'\x16\x03\x01\x02\x00\r\n\r\n', b'GET'):
+        with socket.create_connection((OTHER, door.port), timeout=PATIENCE) as line:
             line.sendall(words)
             line.shutdown(socket.SHUT_WR)
-            assert line.recv(100).startswith(b'HTTP/1.1 40') or words.startswith(b'x')
+            assert line.recv(100).startswith(b'HTTP/1.1 40')
+    with socket.create_connection((OTHER, door.port), timeout=PATIENCE) as line:
+        with suppress(ConnectionError):  # it need not listen to the end, nor we get its answer
+            line.sendall(b'x' * (4 * MOST_HEAD_BYTES))
+            assert line.recv(100)[:11] in (b'HTTP/1.1 40', b'')
     assert asked(door.port)[0] == 403, 'it goes on'
 
 
@@ -130,14 +131,15 @@ def test_a_view_on_another_address_opens_with_its_token_alone():
         cookie = headers['Set-Cookie'].split(';')[0]
         where, speaks = f'ws://{OTHER}:{address.port}', [f'viser-v{viser.__version__}']
         with pytest.raises(InvalidStatus, match='403'):
-            connect(where, subprotocols=speaks)
+            connect(where, subprotocols=speaks, open_timeout=PATIENCE)
         with connect(
             where,
             subprotocols=speaks,
+            open_timeout=PATIENCE,
             additional_headers={'Cookie': cookie},
             origin=f'http://{OTHER}:{address.port}',
         ) as line:
-            assert line.recv(timeout=60), 'the page is filled through the door'
+            assert line.recv(timeout=PATIENCE), 'the page is filled through the door'
         inside = view.server.get_port()
         with pytest.raises(OSError):  # the server itself is on the local host alone
             socket.create_connection((OTHER, inside), timeout=30).close()

@@ -33,6 +33,7 @@ from closed_chain_dynamics.viewer.meshes import find_mesh, load_meshes
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 300.0  # only what is broken takes as long, on a machine however busy [s]
 IDLE_SHARE = 0.1  # of a core, while nobody looks
+TRIALS = 30  # the quietest counts: on a busy machine, starting goes on for a while
 
 
 @pytest.fixture
@@ -86,7 +87,11 @@ def test_pages_from_elsewhere_may_not_talk_to_it(view):
     from websockets.sync.client import connect
 
     address = view.address.replace('http', 'ws')
-    speaks = {'subprotocols': [f'viser-v{viser.__version__}'], 'max_size': None}
+    speaks = {
+        'subprotocols': [f'viser-v{viser.__version__}'],
+        'max_size': None,
+        'open_timeout': PATIENCE,
+    }
     with connect(address, origin=view.address, **speaks) as friend:
         assert len(friend.recv(timeout=PATIENCE)) > 0
     with connect(address, origin='http://example.com', **speaks) as stranger:
@@ -114,11 +119,13 @@ def test_a_port_that_does_not_exist_is_refused(four_bar, port):
 
 
 def test_nobody_looking_costs_next_to_nothing(view):
+    def share():
+        before, start = time.process_time(), time.monotonic()
+        time.sleep(1.0)
+        return (time.process_time() - before) / (time.monotonic() - start)
+
     time.sleep(0.3)  # what starting has left to do
-    before, start = time.process_time(), time.monotonic()
-    time.sleep(1.0)
-    share = (time.process_time() - before) / (time.monotonic() - start)
-    assert share < IDLE_SHARE
+    assert any(share() < IDLE_SHARE for _ in range(TRIALS))
     assert view.source.sim.time == 0.0, 'the motion waits for somebody to look'
 
 
@@ -148,32 +155,33 @@ def test_without_viser_the_view_says_how_to_get_it(monkeypatch, four_bar):
 
 
 # --- the command ---------------------------------------------------------------------------------
-def test_the_command_serves_the_page_until_its_time_is_over():
-    command = [
-        sys.executable,
-        '-m',
-        'closed_chain_dynamics.cli',
-        'view',
-        'four_bar',
-        '--simulate',
-        '--hold',
-        '--q',
-        'crank=1',
-        '--port',
-        '0',
-        '--time',
-        '3',
-        '--json',
-    ]
+def page_of_a_view(seconds):
+    """Return how the page of a view that ends by itself begins; nothing: it was over before."""
+    words = ['view', 'four_bar', '--simulate', '--hold', '--q', 'crank=1', '--port', '0']
+    words += ['--time', str(seconds), '--json']
     with subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, '-m', 'closed_chain_dynamics.cli', *words],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     ) as process:
         said = json.loads(process.stdout.readline())
         assert (said['name'], said['kind']) == ('four_bar', 'simulation')
-        with urllib.request.urlopen(said['address'], timeout=PATIENCE) as answer:
-            assert b'<html' in answer.read(2000).lower()
+        try:
+            with urllib.request.urlopen(said['address'], timeout=PATIENCE) as answer:
+                page = answer.read(2000)
+        except OSError:
+            page = b''
         rest, complaints = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0 and rest == '' and 'Traceback' not in complaints
+    return page
+
+
+def test_the_command_serves_the_page_until_its_time_is_over():
+    # a busy machine may let this test stand still for the shorter time
+    page = page_of_a_view(2) or page_of_a_view(60)
+    assert b'<html' in page.lower()
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,8 @@ __all__ = ['chromium']  # a fixture: pytest finds it by its name here
 
 CLOSED_LOOP = 1e-9  # what is asked of a pose that was dragged [m or rad]
 SLIDER_STEP = 1e-3  # sliders show no more digits
+FAR = 0.1  # of the crank: then the other joints have moved, too [rad]
+APART = 0.2  # after that time the ends of a loop are far from each other [s]
 CHARTS = """() => Object.values(window.__viserTestpoints.uplots ?? {}).map(each => [
     each.chart.root.querySelector('.u-title').textContent,
     each.chart.data.map(column => Array.from(column))])"""  # titles and columns
@@ -100,8 +102,10 @@ def test_loops_of_a_running_simulation_open_and_close_at_a_button(chromium, tmp_
                 source.robot.is_connected('coupler_rocker'),
             )
         ) == ('cut', 3, False)
+        cut_at = source.sim.events[0].time
+        wait_for(lambda: source.sim.time > cut_at + APART, 'its ends have gone apart')
         page.get_by_role('button', name='Connect coupler_rocker').click()
-        page.get_by_text('more than the 0.02 m').wait_for()  # its ends have gone apart
+        page.get_by_text('more than the 0.02 m').wait_for()
         page.get_by_label('gap that connect closes').fill('3')
         wait_for(lambda: source.gap == 3.0, 'the gap is taken over')
         page.get_by_role('button', name='Connect coupler_rocker').click()
@@ -135,7 +139,11 @@ def test_a_slider_moves_the_other_joints_along_the_loop(chromium):
     before, rocker = source.q.copy(), robot.joint_names.index('rocker')
     with shown(chromium, source) as page:
         drag_thumb(page, 0, 0.7)
-        wait_for(lambda: source.version > 0, 'the crank has moved')
+        # the first news of the thumb may be that it was touched, which moves it by a pixel
+        wait_for(
+            lambda: page.view_says(lambda: abs(source.q[0] - before[0])) > FAR,
+            'the crank has moved',
+        )
         q = page.view_says(lambda: source.q.copy())
         assert np.all(np.abs(q - before) > 1e-2), 'no joint of a four-bar moves alone'
         assert max(max(gap) for gap in robot.loop_gaps(q).values()) < CLOSED_LOOP
@@ -205,11 +213,10 @@ def test_a_view_shows_itself_in_a_cell(chromium):
     robot = ccd.load('four_bar')
     view = viewer.open_view(viewer.ModelSource(robot), port=0)
     page = chromium.new_page()
+    page.set_default_timeout(1000.0 * PATIENCE)
     try:
         page.set_content(view._repr_html_())
-        page.frame_locator('iframe').get_by_role('tab', name='Loops').wait_for(
-            timeout=1000.0 * PATIENCE
-        )
+        page.frame_locator('iframe').get_by_role('tab', name='Loops').wait_for()
     finally:
         page.close()
         view.stop()

@@ -127,6 +127,7 @@ class TorqueNode(ManagedNode):
     def stop(self) -> None:
         """Send the last commands; end the watchdog."""
         super().stop()
+        self.output.until_taken()
         self.output.close()
 
     def destroy_node(self) -> None:
