@@ -127,12 +127,13 @@ class TorqueOutput:
         if self._watchdog:
             self._watchdog.disarm()
 
-    def until_taken(self) -> None:
-        """Wait a while until those who listen reliably have the last torques: it may be lost."""
+    def close_when_taken(self) -> None:
+        """Wait a while until those who listen reliably have the last torques, then close."""
         end = time.monotonic() + LAST_TORQUES
         for publisher in (self._torques, self._commands, *(each for each, _ in self._singles)):
             left = Duration(seconds=max(end - time.monotonic(), 0.0))
             publisher.wait_for_all_acked(left)
+        self.close()
 
     def close(self) -> None:
         """End the watchdog."""

@@ -127,8 +127,7 @@ class TorqueNode(ManagedNode):
     def stop(self) -> None:
         """Send the last commands; end the watchdog."""
         super().stop()
-        self.output.until_taken()
-        self.output.close()
+        self.output.close_when_taken()
 
     def destroy_node(self) -> None:
         """Leave no process behind."""
