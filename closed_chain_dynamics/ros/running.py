@@ -74,7 +74,9 @@ class _Signals:
         if self.at_once:
             self.at_once = False
             signal.signal(signal.SIGALRM, lambda number, frame: os._exit(0))
-            signal.setitimer(signal.ITIMER_REAL, MAKING_GRACE)
+            # again and again: another thread may take the first, where a process is stopped and
+            # continued meanwhile, and then what this one waits for is not interrupted
+            signal.setitimer(signal.ITIMER_REAL, MAKING_GRACE, SIGNAL_LOOK_EVERY)
 
     def ignore(self) -> None:
         """Ignore what comes from now on."""

@@ -42,6 +42,7 @@ def make():
     numbers = (ctypes.c_int * 2)(2, 1)
     ctypes.CDLL(None).qsort(numbers, 2, ctypes.sizeof(ctypes.c_int), compare)
     assert list(numbers) == [1, 2]
+    sys.argv[3:] and print(sys.argv[3], flush=True)
     time.sleep(float(sys.argv[2]))
     return rclpy.create_node('made')
 
@@ -63,6 +64,22 @@ def test_a_signal_in_a_callback_of_c_ends_the_process_quietly(ros, number, longe
 
 
 HELD_UP = 1.5  # [s]
+
+
+def test_a_process_that_is_stopped_and_continued_after_a_signal_ends_all_the_same(ros):
+    """Whichever of its threads takes the alarm that is due meanwhile."""
+    program = subprocess.Popen(
+        [sys.executable, '-c', PROGRAM, 'SIGINT', '600.0', 'waits'],
+        env=ros.environment,
+        stdout=subprocess.PIPE,
+    )
+    assert program.stdout.readline()
+    time.sleep(0.1)  # it goes to sleep
+    program.send_signal(signal.SIGSTOP)
+    time.sleep(HELD_UP)
+    program.send_signal(signal.SIGCONT)
+    assert program.wait(PATIENCE) == 0
+    program.stdout.close()
 
 
 def test_a_node_that_gets_no_time_after_a_signal_is_not_killed(ros):
