@@ -135,7 +135,8 @@ class Fork:
     def send_signal(self, number):
         """Send a signal, unless it has ended."""
         if self.poll() is None:
-            os.kill(self.pid, number)
+            with suppress(ProcessLookupError):  # that it has ended is only told later
+                os.kill(self.pid, number)
 
     def kill(self):
         """Kill it."""
