@@ -24,10 +24,12 @@ codes. Needs Chromium and Playwright, as the tests of the view do.
 
 import argparse
 from collections import Counter
+from contextlib import contextmanager
 import json
 from pathlib import Path
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -37,7 +39,6 @@ sys.path[:0] = [str(ROOT), str(ROOT / 'test')]
 
 from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
 from helpers.browser_helpers import BROWSERS, opened, playwright  # noqa: E402
-from helpers.busy_machine import busy  # noqa: E402
 from helpers.ros_helpers import own_domain  # noqa: E402
 from std_msgs.msg import String  # noqa: E402
 
@@ -49,6 +50,18 @@ def parse():
     parser.add_argument('--minutes', type=float, default=10.0)
     parser.add_argument('--busy', type=int, default=0, help='cores that are kept busy beside it')
     return parser.parse_args()
+
+
+@contextmanager
+def cores_kept_busy(number):
+    """Keep cores busy meanwhile, each by an endless loop."""
+    loops = [subprocess.Popen([sys.executable, '-c', 'while True: pass']) for _ in range(number)]
+    try:
+        yield loops
+    finally:
+        for each in loops:
+            each.kill()
+            each.wait()
 
 
 def watch(ros, chromium, minutes):
@@ -78,7 +91,7 @@ def watch(ros, chromium, minutes):
 def main():
     arguments = parse()
     program = next(filter(None, map(shutil.which, BROWSERS)))
-    with playwright.sync_playwright() as tools, busy(arguments.busy):
+    with playwright.sync_playwright() as tools, cores_kept_busy(arguments.busy):
         chromium = tools.chromium.launch(
             executable_path=program,
             args=['--no-sandbox', '--use-angle=swiftshader', '--enable-unsafe-swiftshader'],

@@ -24,6 +24,7 @@ import pytest
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
+from benchmarks.demo_holds import cores_kept_busy
 from closed_chain_dynamics.ros.messages.measured_states import seconds
 
 __all__ = ['chromium', 'ros']  # fixtures: pytest finds them by their names here
@@ -61,6 +62,12 @@ def test_the_demonstration_holds_with_a_browser_open_on_a_busy_machine(ros, chro
     started = next(k for k, each in enumerate(torques) if 'computed_torque of' in each.message)
     ended = next((k for k, each in enumerate(torques) if 'not active' in each.message), None)
     assert not [each.message for each in torques[started:ended] if 'fallback' in each.message]
+
+
+def test_cores_are_kept_busy_beside_the_ten_minutes_of_the_demonstration():
+    with cores_kept_busy(2) as loops:
+        assert [each.poll() for each in loops] == [None, None]
+    assert all(each.returncode for each in loops)
 
 
 def test_a_live_simulator_is_paused_stepped_pushed_and_reset_from_the_view(ros, chromium):
