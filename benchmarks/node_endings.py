@@ -117,7 +117,7 @@ class Program:
     """A module that runs as a program, and what it has said."""
 
     def __init__(self, words, environment, warm):
-        self._output = tempfile.TemporaryFile('w+')
+        self._output = tempfile.TemporaryFile()
         if warm:
             with ONE_REQUEST:
                 self.popen = warm_start().start(words, environment, self._output)
@@ -130,9 +130,9 @@ class Program:
             )
 
     def said(self):
-        """Return all that it has written."""
-        self._output.seek(0)
-        return self._output.read()
+        """Return all that it has written; where it writes on, which it shares, stays."""
+        number = self._output.fileno()
+        return os.pread(number, os.fstat(number).st_size, 0).decode(errors='replace')
 
     def close(self):
         """End it if it runs."""
