@@ -128,7 +128,12 @@ class TorqueOutput:
             self._watchdog.disarm()
 
     def close_when_taken(self) -> None:
-        """Wait a while until those who listen reliably have the last torques, then close."""
+        """
+        Wait a while for those who listen reliably to confirm the last torques, then close.
+
+        They do when a heartbeat asks them: every three seconds by default, so that they may have
+        them without saying so in time.
+        """
         end = time.monotonic() + LAST_TORQUES
         for publisher in (self._torques, self._commands, *(each for each, _ in self._singles)):
             left = Duration(seconds=max(end - time.monotonic(), 0.0))
